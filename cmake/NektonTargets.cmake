@@ -1,0 +1,62 @@
+# How our own targets are built: nothing here touches a global flag or another project's target.
+
+set(NEKTON_ABSL absl::status absl::statusor absl::strings absl::str_format absl::flat_hash_map absl::flat_hash_set
+    absl::hash absl::inlined_vector absl::fixed_array absl::function_ref absl::any_invocable absl::cleanup)
+
+add_library(nekton_options INTERFACE)
+target_compile_options(nekton_options INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${NEKTON_WERROR}>:-Werror>
+  # The same bits from every compiler: a fused multiply-add rounds once where two operations round twice.
+  -ffp-contract=off)
+if(NEKTON_SANITIZE)
+  set(sanitizer_flags "-fsanitize=${NEKTON_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # gcc's own page on sanitizers: this warning has false positives with them, here inside <regex>.
+  target_compile_options(nekton_options INTERFACE ${sanitizer_flags}
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  target_link_options(nekton_options INTERFACE ${sanitizer_flags})
+  target_compile_definitions(nekton_options INTERFACE _GLIBCXX_ASSERTIONS)
+endif()
+if(NEKTON_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "NEKTON_FUZZ needs clang: libFuzzer is a part of it")
+  endif()
+  target_compile_options(nekton_options INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(nekton_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# <name>_sources := the room's *.cc, looked up anew at every build.
+function(nekton_glob_room name)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${name}/*.cc")
+  set(${name}_sources ${sources} PARENT_SCOPE)
+endfunction()
+
+# nekton_add_room(<name> SOURCES ... LINK ...): the library nekton_<name>, for users nekton::<name>. A room of headers
+# alone is an INTERFACE library.
+function(nekton_add_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "SOURCES;LINK")
+  set(target nekton_${name})
+  if(room_SOURCES)
+    add_library(${target} STATIC ${room_SOURCES})
+    set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+    target_link_libraries(${target} PRIVATE nekton::xxhash $<BUILD_INTERFACE:nekton_options>)
+    set(scope PUBLIC)
+    set_property(GLOBAL APPEND PROPERTY NEKTON_ARCHIVES ${target})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(nekton::${name} ALIAS ${target})
+  target_compile_features(${target} ${scope} cxx_std_20)
+  target_include_directories(${target} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/nekton>)
+  target_link_libraries(${target} ${scope} ${room_LINK})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY NEKTON_ROOMS ${target})
+endfunction()
+
+# nekton_add_program(<target> <sources>...): an executable built as our libraries are, with every room.
+function(nekton_add_program target)
+  add_executable(${target} ${ARGN})
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_link_libraries(${target} PRIVATE nekton nekton::xxhash nekton_options)
+endfunction()

@@ -1,0 +1,287 @@
+#include "swim/config.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string_view>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "swim/address.h"
+#include "swim/message.h"
+#include "swim/tags.h"
+#include "swim/wire.h"
+
+namespace nekton {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The profiles differ in these alone.
+struct Timing {
+  std::string_view profile;
+  Duration period;
+  Duration tolerated_pause;
+  Duration hearer_margin;
+  Duration forget_after;
+  Duration max_local_pause;
+  Duration gossip_interval;
+};
+
+constexpr Timing kLan = {"lan", 1s, 3s, 1s, 90s, 500ms, 200ms};
+constexpr Timing kWan = {"wan", 5s, 12s, 3s, 300s, 1s, 500ms};
+constexpr Timing kLocal = {"local", 500ms, 1500ms, 500ms, 30s, 250ms, 100ms};
+
+constexpr std::uint32_t kAttemptsMax = 8;
+constexpr std::uint32_t kRelaysMax = 8;
+constexpr Duration kPeriodMin = 10ms;
+static_assert(kPeriodMin / kAttemptsMax >= 1ms, "every attempt has a millisecond of its own");
+constexpr Duration kDurationMax = 24h;
+// One round and the shortest hold together exceed tolerated_pause by this much (stm.h, HoldTerms).
+constexpr Duration kHoldSlack = 500ms;
+constexpr std::size_t kDatagramMin = 512;
+constexpr std::size_t kDatagramMax = 65507;  // of UDP over IPv4
+constexpr std::size_t kPingSize = 28;
+constexpr std::size_t kMembersMax = 10000000;
+static_assert(kFixedMax < kDatagramMin);
+
+// The longest hold of a hearer in a group of 10^`digits` members, with the hold factors that all profiles share.
+constexpr Duration LongestHold(const Timing& t, int digits) {
+  const Duration min = std::max(t.tolerated_pause - t.period + kHoldSlack, digits * t.period);
+  return 4 * min + t.hearer_margin;
+}
+
+constexpr bool IsOrdered(const Timing& t) {
+  return kPeriodMin <= t.period && t.period <= t.tolerated_pause &&  //
+         t.hearer_margin < t.tolerated_pause &&                      // who only heard of it does not wait much longer
+         t.max_local_pause <= t.period &&                            // a period that we slept through is a pause
+         t.gossip_interval < t.period &&                             // gossip is quicker than probes
+         LongestHold(t, 5) < t.forget_after;                         // a tombstone outlives every hold it may meet
+}
+static_assert(IsOrdered(kLan) && IsOrdered(kWan) && IsOrdered(kLocal));
+static_assert(kLocal.period < kLan.period && kLan.period < kWan.period);
+
+Config Make(const Timing& t) {
+  Config config;
+  config.profile = t.profile;
+  config.period = t.period;
+  config.tolerated_pause = t.tolerated_pause;
+  config.hearer_margin = t.hearer_margin;
+  config.forget_after = t.forget_after;
+  config.max_local_pause = t.max_local_pause;
+  config.gossip_interval = t.gossip_interval;
+  return config;
+}
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+std::string Quoted(std::string_view text) { return absl::StrCat("\"", absl::CHexEscape(Absl(text)), "\""); }
+
+std::string Text(Duration d) { return absl::StrFormat("%.12g s", std::chrono::duration<double>(d).count()); }
+std::string Text(double value) { return absl::StrCat(value); }
+std::string Text(std::uint64_t value) { return absl::StrCat(value); }
+
+// Collects the mistakes, one a line.
+class Check {
+ public:
+  void Fail(std::string_view field, std::string_view value, std::string_view rule) {
+    lines_.push_back(absl::StrCat(Absl(field), " = ", Absl(value), ": ", Absl(rule)));
+  }
+
+  template <typename T>
+  void Range(std::string_view field, T value, T min, T max) {
+    // Written so that a NaN fails.
+    if (value >= min && value <= max) return;
+    Fail(field, Text(value), absl::StrCat("must be from ", Text(min), " to ", Text(max)));
+  }
+  void Count(std::string_view field, std::uint64_t value, std::uint64_t min, std::uint64_t max) {
+    Range(field, value, min, max);
+  }
+  void AtLeast(std::string_view field, Duration value, std::string_view other, Duration min) {
+    if (value < min) Fail(field, Text(value), absl::StrCat("must not be below ", Absl(other), " = ", Text(min)));
+  }
+  void AtMost(std::string_view field, Duration value, std::string_view other, Duration max) {
+    if (value > max) Fail(field, Text(value), absl::StrCat("must not be above ", Absl(other), " = ", Text(max)));
+  }
+
+  std::size_t mistakes() const { return lines_.size(); }
+  absl::Status status() const {
+    return lines_.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(lines_, "\n"));
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+// Why `text` cannot be a seed; empty: it can. A name is resolved later, and may then fail.
+std::string SeedMistake(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  const std::string_view host = text.substr(0, colon);
+  const bool looks_numeric = host.find_first_not_of("0123456789.") == std::string_view::npos ||
+                             host.find_first_of(":[]%") != std::string_view::npos;
+  if (text.empty() || looks_numeric) {
+    const absl::StatusOr<Address> address = Address::Parse(text);
+    if (!address.ok()) return std::string(address.status().message());
+    if (address->port == 0 || address->is_unspecified()) return "must have an address and a port to be reached at";
+    return "";
+  }
+  if (colon == std::string_view::npos) return "the port is missing; write host:port";
+  constexpr std::string_view kHostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+  if (host.size() > 253 || host.find_first_not_of(kHostCharacters) != std::string_view::npos) {
+    return "the host must be a numeric address or a DNS name";
+  }
+  // Lends the port rules of addresses to names.
+  const absl::StatusOr<Address> port = Address::Parse(absl::StrCat("127.0.0.1", Absl(text.substr(colon))));
+  if (!port.ok() || port->port == 0) return "the port must be a number from 1 to 65535";
+  return "";
+}
+
+void CheckIdentity(const Config& c, Check& check) {
+  if (!IsName(c.name)) {
+    check.Fail("name", Quoted(c.name), "must have 1-128 bytes, without spaces and control characters");
+  }
+  if (!IsName(c.profile)) {
+    check.Fail("profile", Quoted(c.profile), "must have 1-128 bytes, without spaces and control characters");
+  }
+  if (c.label.size() > kLabelMax) {
+    check.Fail("label", Quoted(c.label), absl::StrCat("must not be longer than ", kLabelMax, " bytes"));
+  }
+  const auto is_control = [](char b) { return static_cast<unsigned char>(b) < ' ' || b == 0x7f; };
+  if (std::any_of(c.label.begin(), c.label.end(), is_control)) {
+    check.Fail("label", Quoted(c.label), "must have no control characters");
+  }
+  if (const auto tags = EncodeTags(c.tags); !tags.ok()) {
+    check.Fail("tags", absl::StrCat(c.tags.size(), " tags"), std::string(tags.status().message()));
+  }
+  if (c.detector == DetectorKind::kPhi) {
+    check.Fail("detector", "phi", "not available yet; use fixed");
+  } else if (c.detector != DetectorKind::kFixed) {
+    check.Fail("detector", absl::StrCat(static_cast<unsigned>(c.detector)), "no such detector; use fixed");
+  }
+}
+
+void CheckAddresses(const Config& c, Check& check) {
+  if (const auto bind = Address::Parse(c.bind); !bind.ok()) {
+    check.Fail("bind", Quoted(c.bind), std::string(bind.status().message()));
+  }
+  if (!c.advertise.empty()) {
+    const auto advertise = Address::Parse(c.advertise);
+    if (!advertise.ok()) {
+      check.Fail("advertise", Quoted(c.advertise), std::string(advertise.status().message()));
+    } else if (advertise->is_unspecified() || advertise->port == 0) {
+      check.Fail("advertise", Quoted(c.advertise), "must have an address and a port that others can reach");
+    }
+  }
+  for (std::size_t i = 0; i < c.seeds.size(); ++i) {
+    const std::string mistake = SeedMistake(c.seeds[i]);
+    if (!mistake.empty()) check.Fail(absl::StrCat("seeds[", i, "]"), Quoted(c.seeds[i]), mistake);
+  }
+}
+
+void CheckProbing(const Config& c, Check& check) {
+  check.Range("period", c.period, kPeriodMin, Duration(1h));
+  check.Count("attempts", c.attempts, 1, kAttemptsMax);
+  check.Count("relays", c.relays, 0, kRelaysMax);
+  check.Range("max_local_pause", c.max_local_pause, Duration(1ms), kDurationMax);
+  check.AtMost("max_local_pause", c.max_local_pause, "period", c.period);
+}
+
+void CheckSuspicion(const Config& c, Check& check) {
+  check.Count("promote_threshold", c.promote_threshold, 1, 1000);
+  if (c.rumour_weight < 1 || c.rumour_weight > c.attempts) {
+    check.Fail("rumour_weight", Text(std::uint64_t{c.rumour_weight}),
+               absl::StrCat("must be from 1 to attempts = ", c.attempts));
+  }
+  check.Range("tolerated_pause", c.tolerated_pause, Duration(1ms), kDurationMax);
+  check.AtLeast("tolerated_pause", c.tolerated_pause, "period", c.period);
+  check.Range("hold_alpha", c.hold_alpha, 0.0, 100.0);
+  check.Range("hold_beta", c.hold_beta, 1.0, 100.0);
+  check.Count("confirmers", c.confirmers, 0, kAccusersMax - 1);
+  check.Range("hearer_margin", c.hearer_margin, Duration(0), kDurationMax);
+  check.Range("forget_after", c.forget_after, Duration(1ms), kDurationMax);
+}
+
+void CheckDissemination(const Config& c, Check& check) {
+  check.Count("retransmit", c.retransmit, 1, 100);
+  check.Count("gossip_fanout", c.gossip_fanout, 1, 64);
+  check.Range("gossip_interval", c.gossip_interval, Duration(1ms), kDurationMax);
+  check.AtMost("gossip_interval", c.gossip_interval, "period", c.period);
+  check.Count("digest_patience", c.digest_patience, 1, 1000);
+}
+
+void CheckJoining(const Config& c, Check& check) {
+  check.Range("join_backoff_min", c.join_backoff_min, Duration(1ms), kDurationMax);
+  check.Range("join_backoff_max", c.join_backoff_max, Duration(1ms), kDurationMax);
+  check.AtLeast("join_backoff_max", c.join_backoff_max, "join_backoff_min", c.join_backoff_min);
+  check.Range("seed_retry", c.seed_retry, Duration(1ms), kDurationMax);
+  check.AtLeast("seed_retry", c.seed_retry, "join_backoff_min", c.join_backoff_min);
+  check.Count("reconnect_periods", c.reconnect_periods, 1, 100000);
+  check.Range("stream_timeout", c.stream_timeout, Duration(1ms), kDurationMax);
+  check.Range("leave_timeout", c.leave_timeout, Duration(1ms), kDurationMax);
+}
+
+void CheckBounds(const Config& c, Check& check) {
+  check.Count("datagram_max", c.datagram_max, kDatagramMin, kDatagramMax);
+  check.Count("members_max", c.members_max, 2, kMembersMax);
+}
+
+// Needs sound fields of probing, suspicion and bounds.
+void CheckForget(const Config& c, Check& check) {
+  const double digits = std::log10(static_cast<double>(c.members_max));
+  const double period = static_cast<double>(c.period.count());
+  const double floor = static_cast<double>((c.tolerated_pause - c.period + kHoldSlack).count());
+  const double min_hold = std::max(floor, c.hold_alpha * digits * period);
+  const double longest = c.hold_beta * min_hold + static_cast<double>(c.hearer_margin.count());
+  if (static_cast<double>(c.forget_after.count()) > longest) return;
+  check.Fail("forget_after", Text(c.forget_after),
+             absl::StrCat("must be longer than the longest hold, which is ", longest / 1e9,
+                          " s with these tolerated_pause, hold_alpha, hold_beta, hearer_margin and members_max"));
+}
+
+// Needs sound fields of identity and bounds.
+void CheckOwnRow(const Config& c, Check& check) {
+  const std::string tags = EncodeTags(c.tags).value();
+  Update own;
+  own.name = c.name;
+  own.address.ip = {0xfe, 0x80};  // with a scope: the longest form
+  own.address.scope = 1;
+  own.address.port = 1;
+  own.key = {~std::uint64_t{0}, ~std::uint64_t{0}};
+  own.detailed = true;
+  own.version_min = own.version_max = kProtocolVersion;
+  own.tags = tags;
+  const std::size_t need = kPingSize + EncodedSize(own);
+  if (c.datagram_max >= need) return;
+  check.Fail("datagram_max", Text(std::uint64_t{c.datagram_max}),
+             absl::StrCat("a ping that carries this name and these tags takes up to ", need, " bytes"));
+}
+
+}  // namespace
+
+Config Config::Lan() { return Make(kLan); }
+Config Config::Wan() { return Make(kWan); }
+Config Config::Local() { return Make(kLocal); }
+
+absl::Status Config::Validate() const {
+  Check check;
+  CheckBounds(*this, check);
+  const bool bounds_sound = check.mistakes() == 0;
+  CheckIdentity(*this, check);
+  if (check.mistakes() == 0) CheckOwnRow(*this, check);
+  CheckAddresses(*this, check);
+  const std::size_t before = check.mistakes();
+  CheckProbing(*this, check);
+  CheckSuspicion(*this, check);
+  if (bounds_sound && check.mistakes() == before) CheckForget(*this, check);
+  CheckDissemination(*this, check);
+  CheckJoining(*this, check);
+  return check.status();
+}
+
+StmConfig Config::Stm() const {
+  return {.demote_threshold = attempts, .promote_threshold = promote_threshold, .rumour_weight = rumour_weight};
+}
+
+}  // namespace nekton

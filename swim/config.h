@@ -1,0 +1,83 @@
+// What a user may set, with the shipped profiles.
+//
+// All durations are nanosecond durations (std::chrono literals convert). No field feeds two decisions. Validate()
+// explains every mistake in words, all at once. A plain value: copy it, compare it, keep it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "phi/time.h"
+#include "stm/stm.h"
+
+namespace nekton {
+
+enum class DetectorKind : std::uint8_t { kFixed, kPhi };  // kPhi: refused by Validate() in this release
+
+struct Config {
+  // Who and where.
+  std::string name;                         // unique in the group, 1-128 bytes, printable without spaces
+  std::string bind = "0.0.0.0:7946";        // numeric address and port; port 0: the system's choice
+  std::string advertise;                    // what others are told; empty: the bound address
+  std::vector<std::string> seeds;           // "host:port", every node alike; retried and resolved anew, for ever
+  std::string label;                        // frames of another label are dropped and counted; <= 64 bytes
+  std::map<std::string, std::string> tags;  // <= 512 bytes together
+  std::uint64_t generation = 0;             // 0: the shell takes the start time in ms
+  std::uint64_t seed = 0;                   // of the randomness; 0: the shell takes one from the system
+  DetectorKind detector = DetectorKind::kFixed;
+  std::string profile = "lan";  // name of the profile the values below come from
+
+  // Probing (swim paper 3.1 and 4.1; the graded round is nekton's own).
+  Duration period = std::chrono::seconds(1);  // protocol period T; >= 10 ms
+  std::uint32_t attempts = 5;                 // tries in one round, 1-8; 1 is classic SWIM
+  std::uint32_t relays = 2;                   // k, relays asked per attempt, 0-8
+  bool stream_ping = true;                    // the last attempt also goes over the stream
+
+  // Suspicion (Lifeguard IV-B; stm.h).
+  std::uint32_t promote_threshold = 2;
+  std::uint32_t rumour_weight = 5;                     // = attempts: one committed suspicion commits here, as in SWIM
+  Duration tolerated_pause = std::chrono::seconds(3);  // a member that freezes this long and comes back is not removed
+  double hold_alpha = 1.0;                             // min hold grows as alpha * log10(N) * period
+  double hold_beta = 4.0;                              // max hold = beta * min hold
+  std::uint32_t confirmers = 3;                        // K
+  Duration hearer_margin = std::chrono::seconds(1);    // who only heard of it holds this much longer
+  Duration forget_after = std::chrono::seconds(90);    // tombstone of the dead and the left, from the first verdict
+
+  // Dissemination.
+  std::uint32_t retransmit = 4;     // lambda: each update is sent lambda * log10(N + 1) times, rounded up
+  std::uint32_t gossip_fanout = 3;  // members per gossip round
+  Duration gossip_interval = std::chrono::milliseconds(200);
+  std::uint32_t digest_patience = 5;  // periods of a quiet table before a differing digest causes a sync
+
+  // Joining, leaving, coming back.
+  Duration join_backoff_min = std::chrono::milliseconds(250);
+  Duration join_backoff_max = std::chrono::seconds(5);  // while no seed is ACTIVE
+  Duration seed_retry = std::chrono::seconds(30);       // a seed that is not ACTIVE, while another is
+  std::uint32_t reconnect_periods = 10;                 // one dead member is tried every so many periods
+  Duration stream_timeout = std::chrono::seconds(5);    // of one exchange
+  Duration leave_timeout = std::chrono::seconds(2);     // Leave() without a deadline of its own
+
+  // Ourselves.
+  Duration max_local_pause = std::chrono::milliseconds(500);  // a later wake than this is a pause of our own
+
+  // Bounds.
+  std::size_t datagram_max = 1400;   // bytes, 512-65507: no datagram of ours is larger
+  std::size_t members_max = 100000;  // rows; a further member is refused and counted
+
+  static Config Lan();
+  static Config Wan();
+  static Config Local();
+
+  // OK, or InvalidArgument whose message lists every mistake: field, value, rule; one a line.
+  absl::Status Validate() const;
+
+  StmConfig Stm() const;
+
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+}  // namespace nekton

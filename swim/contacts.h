@@ -1,0 +1,59 @@
+// The addresses given to Join: tried again for ever, with backoff and jitter (architecture: every node alike).
+//
+// At most kContactsMax; a further one is refused. Not thread-safe; movable.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "phi/time.h"
+#include "swim/address.h"
+#include "swim/random.h"
+
+namespace nekton {
+
+struct Contact {
+  Address address;
+  Instant next{};              // when to try; kNever: an exchange is under way
+  Duration backoff{};          // the last wait
+  bool tried = false;          // `last` is the result of an attempt
+  absl::StatusCode last = absl::StatusCode::kOk;
+};
+
+class Contacts {
+ public:
+  static constexpr std::size_t kContactsMax = 256;
+
+  // Adds one to be tried at `now`, or has a known one tried again at once. False: full.
+  bool Add(const Address& address, Instant now) {
+    if (Contact* known = Find(address); known != nullptr) {
+      if (known->next != kNever) known->next = now;
+      return true;
+    }
+    if (all_.size() == kContactsMax) return false;
+    all_.push_back({address, now, {}, false, absl::StatusCode::kOk});
+    return true;
+  }
+  Contact* Find(const Address& address) {
+    const auto it = std::find_if(all_.begin(), all_.end(), [&](const Contact& c) { return c.address == address; });
+    return it == all_.end() ? nullptr : &*it;
+  }
+  std::vector<Contact>& all() { return all_; }
+  Instant next() const {
+    Instant next = kNever;
+    for (const Contact& contact : all_) next = std::min(next, contact.next);
+    return next;
+  }
+  // The wait before the next try: doubling from min to max, then scaled by 0.5-1.5 (jitter).
+  static Duration Backoff(Contact& contact, Duration min, Duration max, Random& random) {
+    contact.backoff = contact.backoff == Duration{} ? min : std::min(contact.backoff * 2, max);
+    return contact.backoff / 2 + Duration(static_cast<Duration::rep>(random.Unit() * static_cast<double>(contact.backoff.count())));
+  }
+
+ private:
+  std::vector<Contact> all_;
+};
+
+}  // namespace nekton

@@ -1,0 +1,197 @@
+#include "swim/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "phi/fixed_deadline.h"
+#include "swim/engine_impl.h"
+#include "swim/tags.h"
+
+namespace nekton {
+
+absl::StatusOr<Engine> Engine::Create(const Config& config, const Address& self) {
+  absl::Status valid = config.Validate();
+  if (!valid.ok()) return valid;
+  if (config.generation == 0) return absl::InvalidArgumentError("generation = 0: must be at least 1");
+  if (self.is_unspecified() || self.port == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("self = ", self.ToString(), ": others cannot reach an unspecified address or port 0"));
+  }
+  return Engine(std::make_unique<Impl>(config, self));
+}
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+void Engine::Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out) {
+  impl_->Receive(now, from, datagram, out);
+}
+void Engine::Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request,
+                   Outbox& out) {
+  impl_->Serve(now, from, id, request, out);
+}
+void Engine::Answer(const Tick& now, ExchangeId id, const absl::Status& status, std::span<const std::byte> answer,
+                    Outbox& out) {
+  impl_->Answer(now, id, status, answer, out);
+}
+void Engine::Report(const Tick& now, const Address& about, Trouble trouble, Outbox& out) {
+  impl_->Report(now, about, trouble, out);
+}
+// No engine asks for anything to be stored yet, so there is no id that it could be waiting for.
+void Engine::Stored(const Tick&, StoreId, const absl::Status&, Outbox&) {}
+void Engine::Wake(const Tick& now, Outbox& out) { impl_->Wake(now, out); }
+absl::Status Engine::Order(const Tick& now, const Command& command, Outbox& out) {
+  return impl_->Order(now, command, out);
+}
+Instant Engine::NextWake() const { return impl_->NextWake(); }
+std::uint64_t Engine::Fingerprint() const { return impl_->Fingerprint(); }
+const Counters& Engine::counters() const { return impl_->counters(); }
+std::size_t Engine::size() const { return impl_->table().size(); }
+std::size_t Engine::alive() const { return impl_->table().alive(); }
+std::uint32_t Engine::digest() const { return impl_->table().digest(); }
+std::uint64_t Engine::version() const { return impl_->table().version(); }
+MemberPtr Engine::Self() const { return impl_->table().Info(kSelf); }
+
+std::vector<MemberPtr> Engine::Members() const {
+  std::vector<MemberPtr> members;
+  members.reserve(size());
+  MemberTable& table = impl_->table();
+  for (PeerId row = 0; row < table.capacity(); ++row) {
+    if (table.used(row)) members.push_back(table.Info(row));
+  }
+  return members;
+}
+
+Engine::Impl::Impl(const Config& config, const Address& self)
+    : config_(config),
+      label_(LabelTag(config.label)),
+      random_(config.seed ^ MemberId(config.name, config.generation)),
+      table_(config.members_max),
+      stm_(config.Stm()),
+      detector_(std::make_unique<FixedDeadline>(config.period / config.attempts, 3.0)),
+      rounds_(static_cast<std::uint32_t>(random_.Next())),
+      suspicions_(std::min<std::size_t>(config.confirmers + 1, kAccusersMax)) {
+  const PeerId row = table_.Add(config.name, self, {config.generation, 0}, MemberStatus::kActive, random_);
+  table_.SetDetails(row, *EncodeTags(config.tags), kProtocolVersion, kProtocolVersion);
+}
+
+// Every input begins here: it notices when we ourselves were away.
+bool Engine::Impl::Begin(const Tick& now, Outbox& out) {
+  if (phase_ == Phase::kGone) return false;
+  now_ = now;
+  answers_.clear();
+  if (phase_ == Phase::kIdle) {
+    phase_ = Phase::kRunning;
+    const double phase = random_.Unit() * static_cast<double>(config_.period.count());
+    next_period_ = now.boot + Duration(static_cast<Duration::rep>(phase));
+    quiet_since_ = now.boot;
+  } else if (wake_ != kNever && now.boot > Later(wake_, config_.max_local_pause)) {
+    NoticePause(out);
+  }
+  return true;
+}
+
+void Engine::Impl::Finish(Outbox& out) {
+  if (phase_ != Phase::kGone) GossipIfDue(out);
+  wake_ = ComputeWake();
+}
+
+// We did not run from `wake_` until now: no round of that time proves anything about anybody.
+void Engine::Impl::NoticePause(Outbox& out) {
+  const Duration overshoot = now_.boot - wake_;
+  ++counters_[Counter::kPauses];
+  rounds_.ForEachOpen([&](ProbeRound& round) {
+    ++counters_[Counter::kRoundsVoid];
+    rounds_.Close(round, now_.boot + config_.period);
+  });
+  relays_.Clear();
+  stm_.Paused(now_, overshoot);
+  for (PeerId row = 0; row < table_.capacity(); ++row) {
+    if (!table_.used(row) || table_[row].status != MemberStatus::kSuspect) continue;
+    const Instant ask = row_timers_.Get(row);
+    if (ask != kNever) row_timers_.Set(row, Later(ask, overshoot));
+  }
+  if (next_period_ != kNever) next_period_ = now_.boot;
+  if (overshoot + config_.period >= Terms(false).min) slept_long_ = true;
+  if (out.wants_events()) {
+    Event event;
+    event.kind = EventKind::kPaused;
+    event.at = now_.boot;
+    event.duration = overshoot;
+    out.Add(std::move(event));
+  }
+}
+
+Instant Engine::Impl::ComputeWake() const {
+  if (phase_ == Phase::kGone) return kNever;
+  Instant wake = std::min({next_period_, rounds_.NextAttempt(), relays_.next(), next_gossip_, next_contact_,
+                           stm_.NextDeadline(), leave_until_, next_farewell_});
+  if (!row_timers_.empty()) wake = std::min(wake, row_timers_.top().when);
+  return wake;
+}
+
+void Engine::Impl::Wake(const Tick& now, Outbox& out) {
+  if (!Begin(now, out)) return;
+  RunTimers(out);
+  Finish(out);
+}
+
+void Engine::Impl::RunTimers(Outbox& out) {
+  const Instant now = now_.boot;
+  if (relays_.next() <= now) NackDue(out);
+  if (next_period_ <= now) PeriodTick(out);
+  if (rounds_.NextAttempt() <= now) AttemptsDue(out);
+  TimersOfRows(out);
+  if (stm_.NextDeadline() <= now) {
+    stm_.Advance(now_, changes_);
+    Commit(out);
+  }
+  if (next_contact_ <= now) ContactsDue(out);
+  if (std::min(leave_until_, next_farewell_) <= now) LeaveTick(out);
+}
+
+// Rule G: the first news after a quiet time goes out at once, more of it in rounds.
+void Engine::Impl::GossipIfDue(Outbox& out) {
+  next_gossip_ = kNever;
+  if (news_.empty() || table_.ring_size() == 0) return;
+  const Instant due = last_gossip_ == Instant::min() ? now_.boot : last_gossip_ + config_.gossip_interval;
+  if (due > now_.boot) {
+    next_gossip_ = due;
+    return;
+  }
+  last_gossip_ = now_.boot;
+  // Distinct members: steps from a random start through the shuffled ring.
+  const std::uint32_t fanout = std::min(config_.gossip_fanout, table_.ring_size());
+  const std::uint32_t start = random_.Below(table_.ring_size());
+  for (std::uint32_t i = 0; i < fanout && !news_.empty(); ++i) {
+    Send(out, table_[table_.RingAt(start + i)].address, Header(FrameType::kGossip, 0), Purpose::kGossip, {}, true);
+  }
+  if (!news_.empty()) next_gossip_ = now_.boot + config_.gossip_interval;
+}
+
+absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox& out) {
+  if (!Begin(now, out)) return absl::FailedPreconditionError("the member has left or was displaced");
+  const Join* join = std::get_if<Join>(&command);
+  const absl::Status status = join != nullptr ? TakeContacts(out, *join) : BeginLeave(out, std::get<Leave>(command));
+  Finish(out);
+  return status;
+}
+
+void Engine::Impl::Report(const Tick& now, const Address& about, Trouble trouble, Outbox& out) {
+  if (!Begin(now, out)) return;
+  if (trouble == Trouble::kSendFailed) ++counters_[Counter::kSendFailed];
+  if (trouble == Trouble::kTooBig) ++counters_[Counter::kSendTooBig];
+  rounds_.ForEachOpen([&](ProbeRound& round) {
+    if (table_[round.target].address != about) return;
+    if (trouble == Trouble::kSendFailed || trouble == Trouble::kTooBig) round.local_trouble = true;
+    if (trouble != Trouble::kRefused) return;
+    round.refused = true;
+    EndRound(out, round);
+  });
+  Finish(out);
+}
+
+}  // namespace nekton

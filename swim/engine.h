@@ -1,0 +1,95 @@
+// The SWIM engine of one member: time and bytes in, outbox out.
+//
+// 1. Every input carries a Tick. NextWake() says when the engine wants its next Wake; early, late or repeated ones do
+// no
+//    harm, for the deadlines are kept inside.
+// 2. It never calls out: what an input causes is appended to the caller's Outbox. So a handler may call anything.
+// 3. No allocation in the steady state; every queue, table and loop is bounded; a bound that is reached is counted.
+// 4. The same seed and the same inputs give the same outputs, bit for bit: Fingerprint() proves it.
+// 5. What the network sends is counted when it is bad, never thrown, never asserted on. What the caller does wrong is
+// an
+//    absl::Status that names the field.
+// 6. Not thread-safe, no statics, movable.
+// 7. An input later than NextWake() by more than max_local_pause proves that *we* slept: deadlines move, nobody is
+//    accused for it. A shell hands over input that is already waiting before it calls Wake.
+//
+// Sources: SWIM (Das, Gupta, Motivala, DSN 2002), sections 3 and 4; Lifeguard (arXiv 1707.00788). The graded round, the
+// precedence of a confirm and the hearers' question are nekton's own (ARCHITECTURE.md, "the life of a failure").
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "phi/time.h"
+#include "swim/config.h"
+#include "swim/counters.h"
+#include "swim/event.h"
+#include "swim/outbox.h"
+
+namespace nekton {
+
+// What a transport noticed about an address.
+enum class Trouble : std::uint8_t {
+  kSendFailed,  // our own send failed (full buffer, no route): never a missed probe
+  kRefused,     // it reset our connection attempt: no process listens there
+  kClosed,      // an open stream closed
+  kTooBig,      // a datagram of ours was larger than the path takes
+};
+
+// Orders of the user.
+struct Join {
+  std::vector<Address> addresses;  // each is tried, and retried for ever; each attempt ends in a kJoinResult
+};
+struct Leave {
+  Duration timeout{};  // 0: Config::leave_timeout. Ends in one kLeaveDone; then the engine is silent.
+};
+using Command = std::variant<Join, Leave>;
+
+// Names a store request (views, leases: later parts of the engine's contract; no engine emits one yet).
+using StoreId = std::uint64_t;
+
+class Engine {
+ public:
+  // `self` is the address that others are told. Errors: InvalidArgument with every mistake of the configuration,
+  // generation 0, or an unspecified address. The engine begins with its first Wake; NextWake() is then Instant::min().
+  static absl::StatusOr<Engine> Create(const Config& config, const Address& self);
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  ~Engine();
+
+  void Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out);
+  // A request that came over a stream. Its answer is a Reply of that id, in this call's outbox or a later one's.
+  void Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request, Outbox& out);
+  // How our own request ended: with the answer's bytes, or with a status that is not OK (then `answer` is ignored).
+  void Answer(const Tick& now, ExchangeId id, const absl::Status& status, std::span<const std::byte> answer,
+              Outbox& out);
+  void Report(const Tick& now, const Address& about, Trouble trouble, Outbox& out);
+  void Stored(const Tick& now, StoreId id, const absl::Status& status, Outbox& out);
+  void Wake(const Tick& now, Outbox& out);
+  // FailedPrecondition after a leave or a displacement; InvalidArgument names the field.
+  absl::Status Order(const Tick& now, const Command& command, Outbox& out);
+
+  Instant NextWake() const;
+  std::uint64_t Fingerprint() const;  // over all outputs so far
+  const Counters& counters() const;
+
+  // What is known now. Self comes first; the rest in the order in which they were first heard of.
+  std::vector<MemberPtr> Members() const;  // shared with the events; O(N)
+  MemberPtr Self() const;
+  std::size_t size() const;       // rows: ACTIVE, SUSPECT, INACTIVE and LEFT, self included
+  std::size_t alive() const;      // ACTIVE and SUSPECT, self included
+  std::uint32_t digest() const;   // equal where the ACTIVE and SUSPECT rows are equal
+  std::uint64_t version() const;  // rises with every change that Members() would show
+
+ private:
+  class Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace nekton

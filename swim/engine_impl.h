@@ -1,0 +1,219 @@
+// The engine's inside. Include it from swim/engine*.cc only.
+//
+//   engine.cc           the contract: each input is begun, handled, finished; wake and its timers
+//   engine_frames.cc    frames out and in: ping, ack, ping-req, relayed ack, nack, gossip
+//   engine_probe.cc     the probe rounds
+//   engine_updates.cc   news about members, what the STM commits of it, and what is told of that
+//   engine_stream.cc    joining, syncing, stream pings
+//   engine_leave.cc     saying goodbye
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "phi/detector.h"
+#include "stm/deadlines.h"
+#include "stm/stm.h"
+#include "swim/contacts.h"
+#include "swim/dissemination.h"
+#include "swim/engine.h"
+#include "swim/member_table.h"
+#include "swim/message.h"
+#include "swim/probe_rounds.h"
+#include "swim/random.h"
+#include "swim/relays.h"
+#include "swim/suspicions.h"
+
+namespace nekton {
+
+class Engine::Impl {
+ public:
+  Impl(const Config& config, const Address& self);
+
+  // The contract; see Engine.
+  void Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out);
+  void Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request, Outbox& out);
+  void Answer(const Tick& now, ExchangeId id, const absl::Status& status, std::span<const std::byte> answer,
+              Outbox& out);
+  void Report(const Tick& now, const Address& about, Trouble trouble, Outbox& out);
+  void Wake(const Tick& now, Outbox& out);
+  absl::Status Order(const Tick& now, const Command& command, Outbox& out);
+  Instant NextWake() const { return wake_; }
+  std::uint64_t Fingerprint() const { return fingerprint_; }
+  const Counters& counters() const { return counters_; }
+  MemberTable& table() { return table_; }
+  const MemberTable& table() const { return table_; }
+
+ private:
+  friend class Engine;
+
+  enum class Phase : std::uint8_t { kIdle, kRunning, kLeaving, kGone };
+  enum class Purpose : std::uint8_t { kProbe, kRelay, kGossip, kReconnect };
+  // Where an update came from, for how it is passed on and answered.
+  enum class Source : std::uint8_t { kDatagram, kJoinReply, kSync };
+  // What an exchange of ours is for.
+  enum class Errand : std::uint8_t { kContact, kRepair, kStreamPing };
+  struct Exchange {
+    Errand errand = Errand::kContact;
+    Address address;
+    std::uint32_t sequence = 0;  // stream ping
+    bool join = false;           // contact: sent as a newcomer
+    bool reconnect = false;      // repair: after a member came back; what it brings is news to others too
+  };
+  using Rows = absl::InlinedVector<PeerId, 16>;
+
+  // --- engine.cc
+  bool Begin(const Tick& now, Outbox& out);  // false: we are gone, the input is ignored
+  void Finish(Outbox& out);
+  void NoticePause(Outbox& out);
+  Instant ComputeWake() const;
+  void RunTimers(Outbox& out);
+  void GossipIfDue(Outbox& out);
+
+  // --- engine_frames.cc
+  Frame Header(FrameType type, std::uint32_t sequence) const;
+  // Sends a frame with `forced` rows' news first, then, if asked, what is to be disseminated. A forced SUSPECT's
+  // accusation goes along also while its hold is cancelled: it is meant for the accused, or for who asks it for us.
+  void Send(Outbox& out, const Address& to, const Frame& frame, Purpose purpose, std::span<const PeerId> forced,
+            bool piggyback);
+  void SendGossipTo(Outbox& out, PeerId row, std::span<const PeerId> forced);
+  void CountFault(std::uint8_t fault);
+  void OnPing(Outbox& out, const Address& from, const Frame& frame, PeerId sender);
+  void OnAck(Outbox& out, const Frame& frame);
+  void OnPingReq(Outbox& out, const Address& from, const Frame& frame);
+  void OnRelayedAck(Outbox& out, const Frame& frame);
+  void OnNack(const Frame& frame);
+  void RelayAck(Outbox& out, const Frame& frame);
+  void NackDue(Outbox& out);
+  // Rows whose news the sender of a frame needs: it holds older news, or is accused here.
+  void NoticeSender(const Frame& frame, PeerId sender);
+  void OnStranger(Outbox& out, PeerId sender);
+  void OnDigest(Outbox& out, const Frame& frame, PeerId sender);
+  void AnswerLater(PeerId row);
+  Update NewsOf(PeerId row) const;         // as we would tell it now
+  Update SuspicionOf(PeerId row) const;    // the accusation, also while its hold is cancelled
+  void MixFingerprint(std::uint64_t value);
+  std::uint32_t SendsPerUpdate() const;
+
+  // --- engine_probe.cc
+  void PeriodTick(Outbox& out);
+  void StartRound(Outbox& out, PeerId target, bool accusing);
+  void AttemptsDue(Outbox& out);
+  void SendAttempt(Outbox& out, ProbeRound& round);
+  void AskRelays(Outbox& out, ProbeRound& round, std::uint32_t sequence);
+  void SendStreamPing(Outbox& out, ProbeRound& round, std::uint32_t sequence);
+  void Acked(Outbox& out, ProbeRound& round, std::uint32_t attempt, bool direct, bool stream);
+  void EndRound(Outbox& out, ProbeRound& round);
+  void FailRound(Outbox& out, ProbeRound& round);
+  void RefutedDuringRound(PeerId target);
+  void AskAboutSuspect(Outbox& out, PeerId suspect);
+  void TryDeadMember(Outbox& out);
+  PeerId PickRelay(const ProbeRound& round);
+  Observation Own(PeerId peer, Signal signal, Reason reason, std::uint32_t weight);
+  Cause RoundCause(const ProbeRound& round) const;
+  bool HoldRuns(PeerId row) const;
+
+  // --- engine_updates.cc
+  void ApplyUpdates(Outbox& out, std::span<const std::byte> updates, Source source);
+  void ApplyUpdate(Outbox& out, const Update& update, Source source);
+  void ApplyAboutSelf(Outbox& out, const Update& update);
+  void ApplyUnknown(Outbox& out, const Update& update, Source source);
+  void ApplyNewLife(Outbox& out, PeerId row, const Update& update, Source source);
+  void ApplyNewer(Outbox& out, PeerId row, const Update& update, Source source);
+  void ApplySame(Outbox& out, PeerId row, const Update& update, Source source);
+  void ApplyAccusation(Outbox& out, PeerId row, const Update& update, Source source);
+  void ApplyLeft(Outbox& out, PeerId row, const Update& update, Source source);
+  bool Plausible(const Update& update, PeerId row) const;
+  bool TakeAddress(Outbox& out, PeerId row, const Update& update);
+  bool YieldAddress(Outbox& out, const Update& update);
+  void TakeDetails(PeerId row, const Update& update);
+  void MergeAccusers(PeerId row, const Update& update);
+  std::uint32_t Confidence(PeerId observer) const;
+  void Refute(Outbox& out, std::uint64_t incarnation, const Update* accusation);
+  void BecomeGeneration(std::uint64_t generation);
+  void Displaced(Outbox& out, const Update& update);
+  HoldTerms Terms(bool hearer) const;
+  // Carries out what the STM committed (changes_): each with its event, timers and dissemination.
+  void Commit(Outbox& out, const Cause* own_cause = nullptr);
+  void Committed(Outbox& out, const StateChange& change, const Cause* own_cause);
+  void SetTombstone(PeerId row, Duration age);
+  void ForgetRow(Outbox& out, PeerId row);
+  void PassOn(PeerId row, Source source);
+  void TimersOfRows(Outbox& out);
+  void Emit(Outbox& out, EventKind kind, PeerId row, MemberStatus before, Cause cause,
+            const Address& address = {});
+  std::vector<std::string> AccuserNames(PeerId row) const;
+
+  // --- engine_stream.cc
+  absl::Status TakeContacts(Outbox& out, const Join& join);
+  void ContactsDue(Outbox& out);
+  void StartSync(Outbox& out, const Exchange& exchange);
+  void RepairWith(Outbox& out, PeerId row, bool reconnect);
+  void ContactDone(Outbox& out, const Exchange& exchange, const absl::Status& status);
+  void OnSyncReply(Outbox& out, const Exchange& exchange, const Frame& frame);
+  void ServeSync(Outbox& out, const Address& from, ExchangeId id, const Frame& frame);
+  void Refuse(Outbox& out, ExchangeId id, Refusal refusal, std::string_view text);
+  std::vector<std::byte> EncodeRows(Frame frame) const;
+  bool AnySeedActive() const;
+
+  // --- engine_leave.cc
+  absl::Status BeginLeave(Outbox& out, const Leave& leave);
+  void LeaveTick(Outbox& out);
+  void Farewell(Outbox& out);
+  void HeardFarewell(Outbox& out, std::uint64_t sender);
+  void FinishLeave(Outbox& out);
+
+  const Config config_;
+  const std::uint32_t label_;
+  Random random_;
+  MemberTable table_;
+  Stm stm_;
+  std::unique_ptr<Detector> detector_;
+  Dissemination news_;
+  ProbeRounds rounds_;
+  Relays relays_;
+  Suspicions suspicions_;
+  Contacts contacts_;
+  Deadlines row_timers_;  // SUSPECT heard of: when to ask; INACTIVE, LEFT: when to forget
+  std::vector<PeerId> dead_;  // INACTIVE rows to be tried again, in the order of their verdicts
+  std::size_t dead_cursor_ = 0;
+  absl::flat_hash_map<ExchangeId, Exchange> exchanges_;
+  absl::flat_hash_map<PeerId, Instant> stream_only_;  // last reported
+  Counters counters_;
+
+  Phase phase_ = Phase::kIdle;
+  Tick now_;
+  Instant wake_ = Instant::min();
+  std::uint64_t fingerprint_ = 0;
+  std::uint64_t observation_sequence_ = 0;
+  ExchangeId last_exchange_ = 0;
+  bool joined_ = false;          // at least one sync as a newcomer succeeded
+  bool slept_long_ = false;      // long enough to have been declared dead meanwhile
+  std::uint64_t periods_ = 0;
+
+  Instant next_period_ = kNever;
+  Instant next_gossip_ = kNever;   // kNever: nothing to send
+  Instant last_gossip_ = Instant::min();
+  Instant next_contact_ = kNever;
+
+  std::uint64_t quiet_version_ = 0;  // the table's version at quiet_since_
+  Instant quiet_since_{};
+  bool repairing_ = false;           // a repair exchange is under way
+  Instant next_repair_{};
+  Instant next_introduction_{};
+
+  Instant leave_until_ = kNever;
+  Instant next_farewell_ = kNever;
+  std::vector<PeerId> farewell_open_;  // have not acknowledged our leave
+  std::uint32_t farewell_heard_ = 0;
+  std::uint32_t farewell_enough_ = 0;
+
+  // Scratch, reused by every input.
+  std::vector<StateChange> changes_;
+  Rows answers_;        // rows whose news goes back to the sender of the frame in hand
+};
+
+}  // namespace nekton

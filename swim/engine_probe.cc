@@ -1,0 +1,275 @@
+// The probe rounds: one member each period, and every member that we accuse ourselves.
+#include <algorithm>
+#include <utility>
+
+#include "swim/engine_impl.h"
+#include "swim/wire.h"
+
+namespace nekton {
+namespace {
+
+// Rounds at suspects beside the regular one (rule E).
+constexpr std::size_t kAccusingRoundsMax = 8;
+
+}  // namespace
+
+void Engine::Impl::PeriodTick(Outbox& out) {
+  const Instant now = now_.boot;
+  rounds_.ForEachOpen([&](ProbeRound& round) { EndRound(out, round); });
+  if (phase_ != Phase::kRunning) {
+    next_period_ = kNever;
+    return;
+  }
+  ++periods_;
+  next_period_ = next_period_ + config_.period > now ? next_period_ + config_.period : now + config_.period;
+  const auto& accused = suspicions_.own();
+  for (std::uint32_t tries = 0; tries < table_.ring_size(); ++tries) {
+    const PeerId target = table_.NextInRound(random_);
+    // Those that we accuse have rounds of their own.
+    if (tries < kAccusingRoundsMax && std::find(accused.begin(), accused.end(), target) != accused.end()) continue;
+    StartRound(out, target, table_[target].status == MemberStatus::kSuspect);
+    break;
+  }
+  for (std::size_t i = 0; i < accused.size() && i < kAccusingRoundsMax; ++i) {
+    if (rounds_.FindOpen(accused[i]) == nullptr) StartRound(out, accused[i], true);
+  }
+  if (periods_ % config_.reconnect_periods == 0) TryDeadMember(out);
+}
+
+void Engine::Impl::StartRound(Outbox& out, PeerId target, bool accusing) {
+  ProbeRound* round = rounds_.Open(target, table_[target].id, now_.boot, next_period_);
+  if (round == nullptr) return;
+  round->accusing = accusing;
+  ++counters_[Counter::kRounds];
+  SendAttempt(out, *round);
+}
+
+void Engine::Impl::AttemptsDue(Outbox& out) {
+  rounds_.ForEachOpen([&](ProbeRound& round) {
+    if (round.next_attempt > now_.boot) return;
+    ++counters_[Counter::kAttemptsFailed];
+    SendAttempt(out, round);
+  });
+}
+
+void Engine::Impl::SendAttempt(Outbox& out, ProbeRound& round) {
+  const Instant now = now_.boot;
+  const bool classic = config_.attempts == 1;  // SWIM: one ping, and at half time its relays alone; one signal
+  const std::uint32_t attempt = round.attempts++;
+  round.sent_at[attempt] = now;
+  // The detector says when this one is overdue, within reason: no sooner than half its share, no later than half a period.
+  const Instant due = std::clamp(detector_->DeadlineFor(round.target, now), now + config_.period / config_.attempts / 2,
+                                 now + config_.period / 2);
+  round.last_sent = round.attempts == (classic ? 2 : config_.attempts) || due >= round.end;
+  round.next_attempt = round.last_sent ? kNever : due;
+  rounds_.Reschedule();
+
+  Frame ping = Header(FrameType::kPing, round.Sequence(attempt));
+  ping.digest = table_.digest();
+  const Row& row = table_[round.target];
+  round.accusing = row.status == MemberStatus::kSuspect;
+  const PeerId forced[] = {round.target};
+  if (attempt == 0 || !classic) {
+    Send(out, row.address, ping, Purpose::kProbe, std::span(forced, round.accusing ? 1 : 0), true);
+  }
+  if (attempt > 0) AskRelays(out, round, round.Sequence(attempt));
+  round.asked_by[attempt] = round.asked;
+  if (round.last_sent && config_.stream_ping) SendStreamPing(out, round, round.Sequence(attempt));
+}
+
+void Engine::Impl::AskRelays(Outbox& out, ProbeRound& round, std::uint32_t sequence) {
+  Frame request = Header(FrameType::kPingReq, sequence);
+  request.target = round.target_id;
+  request.target_address = table_[round.target].address;
+  request.budget = round.end - now_.boot;
+  const PeerId forced[] = {round.target};
+  for (std::uint32_t i = 0; i < config_.relays && round.asked < kRelaysMax; ++i) {
+    const PeerId relay = PickRelay(round);
+    if (relay == kNoPeer) return;
+    round.relays[round.asked++] = table_[relay].id;
+    Send(out, table_[relay].address, request, Purpose::kRelay, std::span(forced, round.accusing ? 1 : 0), true);
+  }
+}
+
+// An ACTIVE member that was not asked in this round before: a few random picks, then a bounded walk.
+PeerId Engine::Impl::PickRelay(const ProbeRound& round) {
+  const auto fits = [&](PeerId row) {
+    return row != round.target && table_[row].status == MemberStatus::kActive && !round.HasAsked(table_[row].id);
+  };
+  if (table_.ring_size() == 0) return kNoPeer;
+  for (int tries = 0; tries < 8; ++tries) {
+    const PeerId row = table_.PickRandom(random_);
+    if (fits(row)) return row;
+  }
+  const std::uint32_t start = random_.Below(table_.ring_size());
+  const std::uint32_t steps = std::min<std::uint32_t>(table_.ring_size(), 2 * kRelaysMax);
+  for (std::uint32_t i = 0; i < steps; ++i) {
+    const PeerId row = table_.RingAt(start + i);
+    if (fits(row)) return row;
+  }
+  return kNoPeer;
+}
+
+void Engine::Impl::SendStreamPing(Outbox& out, ProbeRound& round, std::uint32_t sequence) {
+  Frame ping = Header(FrameType::kPing, sequence);
+  ping.digest = table_.digest();
+  Outbox::Request request;
+  request.id = ++last_exchange_;
+  request.to = table_[round.target].address;
+  request.limit = round.end - now_.boot;
+  FrameWriter writer(ping, config_.datagram_max, request.bytes);
+  if (round.accusing) writer.Add(SuspicionOf(round.target));
+  MixFingerprint(writer.Finish());
+  exchanges_[request.id] = {Errand::kStreamPing, request.to, sequence, false, false};
+  round.stream = request.id;
+  ++counters_[Counter::kStreamPingsSent];
+  out.Add(std::move(request));
+}
+
+Observation Engine::Impl::Own(PeerId peer, Signal signal, Reason reason, std::uint32_t weight) {
+  Observation observation;
+  observation.peer = peer;
+  observation.observer = kSelf;
+  observation.signal = signal;
+  observation.reason = reason;
+  observation.epoch = table_[peer].key.generation;
+  observation.sequence = ++observation_sequence_;
+  observation.nonce = random_.Next();
+  observation.timestamp = now_.wall;
+  observation.weight = weight;
+  return observation;
+}
+
+// The first ack of a round, in time or late, is a kHealthy; further ones are only counted.
+void Engine::Impl::Acked(Outbox& out, ProbeRound& round, std::uint32_t attempt, bool direct, bool stream) {
+  if (round.acked || (round.phase == ProbeRound::Phase::kClosed && round.end <= now_.boot)) {
+    ++counters_[Counter::kAcksLate];
+    return;
+  }
+  round.acked = true;
+  const PeerId target = round.target;
+  if (direct) detector_->Heard(target, round.sent_at[attempt], now_.boot);
+  if (round.phase == ProbeRound::Phase::kOpen) {
+    rounds_.Close(round, round.end + config_.period);
+  } else {
+    ++counters_[Counter::kAcksLate];
+  }
+  if (stream) {
+    ++counters_[Counter::kAcksStream];
+    Instant& reported = stream_only_.try_emplace(target, Instant::min()).first->second;
+    if (reported == Instant::min() || now_.boot - reported >= std::chrono::seconds(60)) {
+      reported = now_.boot;
+      Emit(out, EventKind::kStreamOnly, target, table_[target].status, RoundCause(round));
+    }
+  }
+  stm_.Apply(now_, Own(target, Signal::kHealthy, Reason::kHeard, 1), table_[target].key, Terms(false), changes_);
+  Commit(out);
+  // Its hold is cancelled: our suspicion is passed on no more, and the next round decides.
+  if (table_[target].status == MemberStatus::kSuspect) news_.Drop(target);
+}
+
+// The period is over, or its port refused: what does the round say?
+void Engine::Impl::EndRound(Outbox& out, ProbeRound& round) {
+  const bool relays_silent = round.asked > 0 && round.answered == 0;
+  const MemberStatus status = table_[round.target].status;
+  if (status != MemberStatus::kActive && status != MemberStatus::kSuspect) {
+    rounds_.Close(round, now_.boot + config_.period);
+    return;
+  }
+  // Rule A: with every relay silent too, we are the deaf one. And what we could not send proves nothing.
+  if (!round.refused && (relays_silent || round.local_trouble)) {
+    ++counters_[Counter::kRoundsVoid];
+    rounds_.Close(round, now_.boot + config_.period);
+    return;
+  }
+  FailRound(out, round);
+}
+
+// One batch: a kSuspect per attempt, the last with the weight that is missing, so that a failed round commits SUSPECT.
+void Engine::Impl::FailRound(Outbox& out, ProbeRound& round) {
+  const PeerId target = round.target;
+  ++counters_[Counter::kRoundsFailed];
+  ++counters_[Counter::kAttemptsFailed];
+  rounds_.Close(round, now_.boot + config_.period);
+  suspicions_.MarkOwn(target);
+  suspicions_.Merge(target, {table_[kSelf].id, round.refused});
+  const bool held = HoldRuns(target);
+  const Cause cause = RoundCause(round);
+  const Reason reason = round.refused ? Reason::kRefused : Reason::kProbeTimeout;
+  const std::uint32_t threshold = config_.Stm().demote_threshold;
+  const std::uint32_t signals = config_.attempts == 1 ? 1 : round.attempts;
+  for (std::uint32_t i = 0; i < signals; ++i) {
+    const bool last = i + 1 == signals;
+    const std::uint32_t weight = last && threshold > i ? threshold - i : 1;
+    stm_.Apply(now_, Own(target, Signal::kSuspect, reason, weight), table_[target].key, Terms(false), changes_);
+  }
+  Commit(out, &cause);
+  if (!held && HoldRuns(target)) news_.Put(target);  // begun, or begun again after a cancel
+}
+
+bool Engine::Impl::HoldRuns(PeerId row) const {
+  const auto hold = stm_.HoldOf(row);
+  return hold.has_value() && hold->running;
+}
+
+Cause Engine::Impl::RoundCause(const ProbeRound& round) const {
+  Cause cause;
+  cause.own = true;
+  cause.reason = round.refused ? Reason::kRefused : Reason::kProbeTimeout;
+  cause.observers = {table_[kSelf].who->name};
+  for (std::uint32_t i = 0; i < round.attempts; ++i) {
+    AttemptReport report;
+    report.after = round.sent_at[i] - round.start;
+    const std::uint32_t first = i == 0 ? 0 : round.asked_by[i - 1];
+    report.relays = round.asked_by[i] - first;
+    for (std::uint32_t r = first; r < round.asked_by[i]; ++r) report.nacks += round.answered >> r & 1;
+    const bool last = i + 1 == round.attempts;
+    report.stream = last && round.stream != 0;
+    report.refused = last && round.refused;
+    cause.attempts.push_back(report);
+  }
+  return cause;
+}
+
+// Rule D: a refutation heard meanwhile ends the round without a signal.
+void Engine::Impl::RefutedDuringRound(PeerId target) {
+  if (ProbeRound* round = rounds_.FindOpen(target); round != nullptr) {
+    rounds_.Close(*round, now_.boot + config_.period);
+  }
+}
+
+// A hearer asks one named accuser and one random other before it believes: the acks bring what they know (rule F).
+void Engine::Impl::AskAboutSuspect(Outbox& out, PeerId suspect) {
+  absl::InlinedVector<PeerId, 2> asked;
+  if (const Suspicion* suspicion = suspicions_.Find(suspect); suspicion != nullptr && !suspicion->accusers.empty()) {
+    const std::uint32_t start = random_.Below(static_cast<std::uint32_t>(suspicion->accusers.size()));
+    for (std::size_t i = 0; i < suspicion->accusers.size() && asked.empty(); ++i) {
+      const PeerId accuser = table_.FindId(suspicion->accusers[(start + i) % suspicion->accusers.size()].id);
+      if (accuser != kNoPeer && accuser != kSelf && table_[accuser].status == MemberStatus::kActive) asked.push_back(accuser);
+    }
+  }
+  for (int tries = 0; tries < 8; ++tries) {
+    const PeerId other = table_.PickRandom(random_);
+    if (other == kNoPeer || other == suspect || table_[other].status != MemberStatus::kActive) continue;
+    if (!asked.empty() && asked[0] == other) continue;
+    asked.push_back(other);
+    break;
+  }
+  Frame question = Header(FrameType::kPing, kQuestionSequence);
+  question.digest = table_.digest();
+  const PeerId forced[] = {suspect};
+  for (const PeerId row : asked) Send(out, table_[row].address, question, Purpose::kProbe, forced, true);
+}
+
+// One dead member every so many periods gets a ping that carries its death: if it lives, it refutes.
+void Engine::Impl::TryDeadMember(Outbox& out) {
+  if (dead_.empty()) return;
+  dead_cursor_ %= dead_.size();
+  const PeerId row = dead_[dead_cursor_++];
+  Frame ping = Header(FrameType::kPing, kQuestionSequence);
+  ping.digest = table_.digest();
+  const PeerId forced[] = {row};
+  Send(out, table_[row].address, ping, Purpose::kReconnect, forced, false);
+}
+
+}  // namespace nekton

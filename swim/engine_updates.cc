@@ -1,0 +1,437 @@
+// News about members: which of two pieces holds, what the STM makes of it, and what follows from that.
+//
+// Precedence: (generation, incarnation) first; at equal keys left > dead > suspect > alive. A confirm (dead) commits only
+// where the member is SUSPECT at that key with its hold running; elsewhere it is a suspicion by the observer it names
+// (rule C; the SWIM paper obeys every confirm). What is older than ours is answered with ours (rule F).
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "swim/engine_impl.h"
+#include "swim/wire.h"
+
+namespace nekton {
+namespace {
+
+constexpr std::uint64_t kIncarnationJumpMax = std::uint64_t{1} << 32;
+constexpr std::uint64_t kGenerationAheadMax = std::uint64_t{10} * 366 * 24 * 3600 * 1000;  // ten years in ms
+
+}  // namespace
+
+void Engine::Impl::ApplyUpdates(Outbox& out, std::span<const std::byte> updates, Source source) {
+  UpdateReader reader(updates);
+  Update update;
+  while (reader.Next(&update)) ApplyUpdate(out, update, source);
+  counters_[Counter::kUpdatesUnknownKind] += reader.unknown();
+}
+
+// No counter may be driven to its end by one forged or broken number.
+bool Engine::Impl::Plausible(const Update& update, PeerId row) const {
+  const LifeKey known = row == kNoPeer ? LifeKey{} : table_[row].key;
+  const auto wall_ms = static_cast<std::uint64_t>(
+      std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::milliseconds>(now_.wall.time_since_epoch()).count()));
+  const std::uint64_t generation_max = std::max({wall_ms, known.generation, config_.generation}) + kGenerationAheadMax;
+  if (update.key.generation > generation_max) return false;
+  const std::uint64_t base = update.key.generation == known.generation ? known.incarnation : 0;
+  return update.key.incarnation <= base || update.key.incarnation - base <= kIncarnationJumpMax;
+}
+
+void Engine::Impl::ApplyUpdate(Outbox& out, const Update& update, Source source) {
+  const PeerId row = table_.FindName(update.name);
+  if (!Plausible(update, row)) {
+    ++counters_[Counter::kUpdatesRefused];
+    return;
+  }
+  if (row == kSelf) return ApplyAboutSelf(out, update);
+  if (row == kNoPeer) return ApplyUnknown(out, update, source);
+  const LifeKey known = table_[row].key;
+  if (update.key < known) {
+    ++counters_[Counter::kUpdatesStale];
+    AnswerLater(row);
+  } else if (update.key.generation > known.generation) {
+    ApplyNewLife(out, row, update, source);
+  } else if (update.key > known) {
+    ApplyNewer(out, row, update, source);
+  } else {
+    ApplySame(out, row, update, source);
+  }
+}
+
+// Only the member itself refutes: with an incarnation above the accusation's.
+void Engine::Impl::ApplyAboutSelf(Outbox& out, const Update& update) {
+  const Row& self = table_[kSelf];
+  if (update.key.generation > self.key.generation) {
+    // Our own former life with a clock ahead of ours, or another process that took our name?
+    if (update.address == self.address) {
+      BecomeGeneration(update.key.generation + 1);
+      AnswerLater(kSelf);
+    } else {
+      Displaced(out, update);
+    }
+    return;
+  }
+  if (update.key.generation < self.key.generation || update.key.incarnation < self.key.incarnation) {
+    ++counters_[Counter::kUpdatesStale];
+    AnswerLater(kSelf);
+    return;
+  }
+  const bool claimed_ahead = update.kind == UpdateKind::kAlive && update.key.incarnation > self.key.incarnation;
+  if (phase_ == Phase::kLeaving || (update.kind == UpdateKind::kAlive && !claimed_ahead)) {
+    ++counters_[Counter::kUpdatesKnown];
+    return;
+  }
+  Refute(out, update.key.incarnation, &update);
+  AnswerLater(kSelf);
+}
+
+void Engine::Impl::Refute(Outbox& out, std::uint64_t incarnation, const Update* accusation) {
+  ++counters_[Counter::kRefutations];
+  slept_long_ = false;
+  table_.SetKey(kSelf, {table_[kSelf].key.generation, incarnation + 1});
+  news_.Put(kSelf);
+  if (!out.wants_events()) return;
+  Cause cause;
+  cause.transition = Transition::kRefuted;
+  if (accusation != nullptr) {
+    for (std::size_t i = 0; i < accusation->accuser_count; ++i) {
+      const PeerId accuser = table_.FindId(accusation->accusers[i].id);
+      if (accuser != kNoPeer) cause.observers.push_back(table_[accuser].who->name);
+    }
+  }
+  Emit(out, EventKind::kAccused, kSelf, MemberStatus::kActive, std::move(cause));
+}
+
+void Engine::Impl::BecomeGeneration(std::uint64_t generation) {
+  table_.SetKey(kSelf, {generation, 0});
+  news_.Put(kSelf);
+}
+
+void Engine::Impl::Displaced(Outbox& out, const Update& update) {
+  Cause cause;
+  cause.transition = Transition::kReplaced;
+  Emit(out, EventKind::kDisplaced, kSelf, MemberStatus::kActive, std::move(cause), update.address);
+  phase_ = Phase::kGone;
+}
+
+void Engine::Impl::ApplyUnknown(Outbox& out, const Update& update, Source source) {
+  if (!YieldAddress(out, update)) return;
+  const bool dead = update.kind == UpdateKind::kDead || update.kind == UpdateKind::kLeft;
+  if (dead && update.age >= config_.forget_after) return;  // forgotten everywhere by now
+  const MemberStatus status = !dead                                 ? MemberStatus::kActive
+                              : update.kind == UpdateKind::kLeft ? MemberStatus::kLeft
+                                                                 : MemberStatus::kInactive;
+  const PeerId row = table_.Add(update.name, update.address, update.key, status, random_);
+  if (row == kNoPeer) {
+    ++counters_[Counter::kMembersRefused];
+    return;
+  }
+  ++counters_[Counter::kUpdatesApplied];
+  TakeDetails(row, update);
+  PassOn(row, source);
+  if (dead) {  // a tombstone, so that nothing older brings it in; nobody is told
+    stm_.Bury(now_, row, update.key);
+    MergeAccusers(row, update);
+    SetTombstone(row, update.age);
+    if (status == MemberStatus::kInactive) dead_.push_back(row);
+    return;
+  }
+  Emit(out, EventKind::kJoined, row, MemberStatus::kActive, {});
+  if (update.kind == UpdateKind::kSuspect) ApplyAccusation(out, row, update, source);
+}
+
+// A higher generation: the process was started again, whatever the group believed of its predecessor.
+void Engine::Impl::ApplyNewLife(Outbox& out, PeerId row, const Update& update, Source source) {
+  if (update.kind == UpdateKind::kLeft) return ApplyLeft(out, row, update, source);
+  const MemberStatus before = table_[row].status;
+  const bool gone = before == MemberStatus::kInactive || before == MemberStatus::kLeft;
+  if (gone && update.kind != UpdateKind::kAlive) {  // an accusation revives nobody; what we store rises all the same
+    table_.SetKey(row, update.key);
+    ++counters_[Counter::kUpdatesApplied];
+    return;
+  }
+  if (!TakeAddress(out, row, update)) return;
+  ++counters_[Counter::kUpdatesApplied];
+  table_.SetKey(row, update.key);
+  TakeDetails(row, update);
+  rounds_.Forget(row);
+  detector_->Forget(row);
+  suspicions_.Forget(row);
+  stm_.Restarted(now_, row, update.key, changes_);
+  Commit(out);
+  PassOn(row, source);
+  if (update.kind != UpdateKind::kAlive) ApplyAccusation(out, row, update, source);
+}
+
+// The same life at a higher incarnation.
+void Engine::Impl::ApplyNewer(Outbox& out, PeerId row, const Update& update, Source source) {
+  if (update.kind == UpdateKind::kLeft) return ApplyLeft(out, row, update, source);
+  const MemberStatus before = table_[row].status;
+  if (update.kind == UpdateKind::kAlive) {
+    const bool moved = table_[row].address != update.address;
+    const bool retagged = update.detailed && table_[row].who->tags != update.tags;
+    if (!TakeAddress(out, row, update)) return;
+    ++counters_[Counter::kUpdatesApplied];
+    table_.SetKey(row, update.key);
+    TakeDetails(row, update);
+    RefutedDuringRound(row);
+    stm_.Refute(now_, row, update.key, changes_);
+    Commit(out);
+    if (before == MemberStatus::kActive && (moved || retagged)) Emit(out, EventKind::kUpdated, row, before, {});
+    PassOn(row, source);
+    return;
+  }
+  if (before == MemberStatus::kInactive || before == MemberStatus::kLeft) {
+    table_.SetKey(row, update.key);
+    ++counters_[Counter::kUpdatesApplied];
+    return;
+  }
+  suspicions_.Forget(row);  // it had refuted what we knew of: confirmers start anew
+  table_.SetKey(row, update.key);
+  ApplyAccusation(out, row, update, source);
+}
+
+void Engine::Impl::ApplySame(Outbox& out, PeerId row, const Update& update, Source source) {
+  const MemberStatus status = table_[row].status;
+  switch (update.kind) {
+    case UpdateKind::kAlive:
+      if (update.detailed && !table_[row].detailed) {
+        TakeDetails(row, update);
+        PassOn(row, source);
+      }
+      if (status != MemberStatus::kActive && (status != MemberStatus::kSuspect || HoldRuns(row))) AnswerLater(row);
+      ++counters_[Counter::kUpdatesKnown];
+      return;
+    case UpdateKind::kSuspect:
+    case UpdateKind::kDead:
+      if (status == MemberStatus::kLeft || (status == MemberStatus::kInactive && update.kind == UpdateKind::kSuspect)) {
+        ++counters_[Counter::kUpdatesStale];
+        AnswerLater(row);
+      } else if (status == MemberStatus::kInactive) {
+        ++counters_[Counter::kUpdatesKnown];
+      } else {
+        ApplyAccusation(out, row, update, source);
+      }
+      return;
+    case UpdateKind::kLeft:
+      if (status == MemberStatus::kLeft) {
+        ++counters_[Counter::kUpdatesKnown];
+      } else {
+        ApplyLeft(out, row, update, source);
+      }
+      return;
+  }
+}
+
+// A suspicion or a confirm about an ACTIVE or SUSPECT member at our key: each named observer's word by its weight.
+void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update, Source source) {
+  const LifeKey key = table_[row].key;
+  std::uint32_t believed = 0;
+  bool was_running = HoldRuns(row);
+  for (std::size_t i = 0; i < update.accuser_count; ++i) {
+    const PeerId observer = table_.FindId(update.accusers[i].id);
+    const std::uint32_t confidence = Confidence(observer);
+    if (observer == kNoPeer || observer == kSelf || observer == row) continue;
+    if (confidence == 0) {
+      stm_.Rumour(now_, row, key, observer, 0, Terms(true), changes_);
+      continue;
+    }
+    ++believed;
+    suspicions_.Merge(row, update.accusers[i]);
+    if (update.kind == UpdateKind::kDead) {
+      stm_.Verdict(now_, row, key, observer, confidence, Terms(true), changes_);
+    } else {
+      stm_.Rumour(now_, row, key, observer, confidence, Terms(true), changes_);
+    }
+  }
+  if (believed == 0) {
+    ++counters_[Counter::kUpdatesKnown];
+    return;
+  }
+  const bool changed = !changes_.empty() || (!was_running && HoldRuns(row));
+  ++counters_[changed ? Counter::kUpdatesApplied : Counter::kUpdatesKnown];
+  Commit(out);
+  if (changed) PassOn(row, source);
+}
+
+void Engine::Impl::ApplyLeft(Outbox& out, PeerId row, const Update& update, Source source) {
+  ++counters_[Counter::kUpdatesApplied];
+  const MemberStatus before = table_[row].status;
+  const bool was_dead = before == MemberStatus::kInactive;
+  if (update.key > table_[row].key) table_.SetKey(row, update.key);
+  stm_.Left(now_, row, update.key, changes_);
+  changes_.clear();  // its change is told below, as what it is
+  table_.SetStatus(row, MemberStatus::kLeft, random_);
+  rounds_.Forget(row);
+  suspicions_.Forget(row);
+  std::erase(dead_, row);
+  if (!was_dead) SetTombstone(row, update.age);  // an earlier verdict goes on counting
+  Cause cause;
+  cause.transition = Transition::kLeft;
+  if (before != MemberStatus::kLeft) Emit(out, EventKind::kLeft, row, before, std::move(cause));
+  PassOn(row, source);
+}
+
+// An alive of a known member may come from a new address of its own.
+bool Engine::Impl::TakeAddress(Outbox& out, PeerId row, const Update& update) {
+  if (table_[row].address == update.address) return true;
+  if (!YieldAddress(out, update)) return false;
+  table_.SetAddress(row, update.address);
+  return true;
+}
+
+// Two names cannot live at one address: the later started one is there. False: the update speaks of the earlier one.
+bool Engine::Impl::YieldAddress(Outbox& out, const Update& update) {
+  if (update.kind == UpdateKind::kDead || update.kind == UpdateKind::kLeft) return true;
+  const PeerId owner = table_.FindAddress(update.address);
+  if (owner == kNoPeer || table_[owner].who->name == update.name) return true;
+  const MemberStatus status = table_[owner].status;
+  if (status != MemberStatus::kActive && status != MemberStatus::kSuspect) return true;
+  const bool later = update.key.generation > table_[owner].key.generation ||
+                     (update.key.generation == table_[owner].key.generation && update.name > table_[owner].who->name);
+  if (!later || owner == kSelf) {
+    ++counters_[Counter::kUpdatesRefused];
+    return false;
+  }
+  stm_.Replaced(now_, owner, table_[owner].key, changes_);
+  Commit(out);
+  return true;
+}
+
+void Engine::Impl::TakeDetails(PeerId row, const Update& update) {
+  if (update.kind == UpdateKind::kAlive && update.detailed) {
+    table_.SetDetails(row, update.tags, update.version_min, update.version_max);
+  }
+}
+
+void Engine::Impl::MergeAccusers(PeerId row, const Update& update) {
+  for (std::size_t i = 0; i < update.accuser_count; ++i) suspicions_.Merge(row, update.accusers[i]);
+}
+
+std::uint32_t Engine::Impl::Confidence(PeerId observer) const {
+  return observer != kNoPeer && table_[observer].status == MemberStatus::kActive ? 1 : 0;
+}
+
+// What a joiner learns from its sync is news to nobody else.
+void Engine::Impl::PassOn(PeerId row, Source source) {
+  if (source != Source::kJoinReply) news_.Put(row);
+}
+
+// Lifeguard, section IV-B, with the floor that tolerates a pause (stm/observation.h).
+HoldTerms Engine::Impl::Terms(bool hearer) const {
+  const std::uint32_t n = table_.alive();
+  HoldTerms terms;
+  const double periods = config_.hold_alpha * std::log10(static_cast<double>(n));
+  const Duration scaled(static_cast<Duration::rep>(periods * static_cast<double>(config_.period.count())));
+  terms.min = std::max(config_.tolerated_pause - config_.period + std::chrono::milliseconds(500), scaled);
+  terms.max = Duration(static_cast<Duration::rep>(config_.hold_beta * static_cast<double>(terms.min.count())));
+  terms.confirmers = std::min(config_.confirmers, n > 2 ? n - 2 : 0);
+  terms.margin = hearer ? config_.hearer_margin : Duration{};
+  return terms;
+}
+
+void Engine::Impl::Commit(Outbox& out, const Cause* own_cause) {
+  for (std::size_t i = 0; i < changes_.size(); ++i) {
+    const StateChange change = changes_[i];
+    Committed(out, change, own_cause);
+  }
+  changes_.clear();
+}
+
+void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause* own_cause) {
+  const PeerId row = change.peer;
+  const MemberStatus before = table_[row].status;
+  Cause cause = own_cause != nullptr ? *own_cause : Cause{};
+  cause.transition = change.transition;
+  cause.lasted = change.lasted;
+  if (own_cause == nullptr && out.wants_events()) cause.observers = AccuserNames(row);
+  EventKind kind = EventKind::kRecovered;
+  switch (change.to) {
+    case State::kActive:
+      table_.SetStatus(row, MemberStatus::kActive, random_);
+      row_timers_.Cancel(row);
+      suspicions_.Forget(row);
+      std::erase(dead_, row);
+      if (change.transition == Transition::kRestarted) kind = EventKind::kRestarted;
+      // A suspicion that acks alone ended is told to nobody: only the member itself refutes.
+      if (change.transition == Transition::kPromotionThreshold) news_.Drop(row);
+      if (change.from == State::kInactive) RepairWith(out, row, /*reconnect=*/true);
+      break;
+    case State::kSuspect: {
+      kind = EventKind::kSuspected;
+      ++counters_[own_cause != nullptr ? Counter::kSuspicionsOwn : Counter::kSuspicionsHeard];
+      table_.SetStatus(row, MemberStatus::kSuspect, random_);
+      const auto hold = stm_.HoldOf(row);
+      if (own_cause == nullptr && hold.has_value()) row_timers_.Set(row, hold->end - config_.hearer_margin / 2);
+      news_.Put(row);
+      break;
+    }
+    case State::kInactive:
+      kind = change.transition == Transition::kReplaced ? EventKind::kReplaced : EventKind::kFailed;
+      table_.SetStatus(row, MemberStatus::kInactive, random_);
+      rounds_.Forget(row);
+      suspicions_.Settle(row);
+      SetTombstone(row, Duration{});
+      if (kind == EventKind::kFailed) dead_.push_back(row);
+      news_.Put(row);
+      next_contact_ = std::min(next_contact_, now_.boot);  // it may have been the last seed
+      break;
+  }
+  Emit(out, kind, row, before, std::move(cause));
+}
+
+void Engine::Impl::SetTombstone(PeerId row, Duration age) {
+  row_timers_.Set(row, now_.boot + std::max(Duration{}, config_.forget_after - age));
+}
+
+void Engine::Impl::TimersOfRows(Outbox& out) {
+  while (!row_timers_.empty() && row_timers_.top().when <= now_.boot) {
+    const PeerId row = row_timers_.top().id;
+    if (table_[row].status == MemberStatus::kSuspect) {
+      row_timers_.Cancel(row);
+      if (HoldRuns(row)) AskAboutSuspect(out, row);
+    } else {
+      ForgetRow(out, row);
+    }
+  }
+}
+
+void Engine::Impl::ForgetRow(Outbox& out, PeerId row) {
+  Emit(out, EventKind::kForgotten, row, table_[row].status, {});
+  row_timers_.Cancel(row);
+  rounds_.Forget(row);
+  detector_->Forget(row);
+  suspicions_.Forget(row);
+  stm_.Forget(row);
+  news_.Drop(row);
+  stream_only_.erase(row);
+  std::erase(dead_, row);
+  table_.Remove(row);
+}
+
+std::vector<std::string> Engine::Impl::AccuserNames(PeerId row) const {
+  std::vector<std::string> names;
+  const Suspicion* suspicion = suspicions_.Find(row);
+  if (suspicion == nullptr) return names;
+  for (const Accuser& accuser : suspicion->accusers) {
+    const PeerId by = table_.FindId(accuser.id);
+    if (by != kNoPeer) names.push_back(table_[by].who->name);
+  }
+  return names;
+}
+
+void Engine::Impl::Emit(Outbox& out, EventKind kind, PeerId row, MemberStatus before, Cause cause,
+                        const Address& address) {
+  MixFingerprint(static_cast<std::uint64_t>(kind) << 56 ^ table_[row].id);
+  MixFingerprint(static_cast<std::uint64_t>(now_.boot.time_since_epoch().count()) ^ table_[row].key.incarnation);
+  if (!out.wants_events()) return;
+  Event event;
+  event.kind = kind;
+  event.at = now_.boot;
+  event.member = table_.MakeInfo(row);
+  event.before = before;
+  event.cause = std::move(cause);
+  event.address = address;
+  out.Add(std::move(event));
+}
+
+}  // namespace nekton

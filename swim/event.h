@@ -1,0 +1,90 @@
+// What an engine tells its user, with the cause.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "phi/time.h"
+#include "stm/observation.h"
+#include "stm/state.h"
+#include "swim/address.h"
+
+namespace nekton {
+
+enum class MemberStatus : std::uint8_t { kActive, kSuspect, kInactive, kLeft };
+std::string_view Name(MemberStatus status);  // "ACTIVE", "SUSPECT", "INACTIVE", "LEFT"
+
+// One member as a user sees it. Immutable once published; share it freely.
+struct MemberInfo {
+  std::string name;
+  Address address;
+  LifeKey key;  // generation and incarnation
+  MemberStatus status = MemberStatus::kActive;
+  bool self = false;
+  std::map<std::string, std::string> tags;
+};
+using MemberPtr = std::shared_ptr<const MemberInfo>;
+
+enum class EventKind : std::uint8_t {
+  kJoined,        // a member first heard of as alive
+  kSuspected,     // -> SUSPECT
+  kRecovered,     // SUSPECT or INACTIVE -> ACTIVE
+  kFailed,        // -> INACTIVE
+  kLeft,          // it said goodbye
+  kRestarted,     // a higher generation of its name
+  kReplaced,      // another name took its address; it is INACTIVE from here on
+  kUpdated,       // its tags or its address changed, nothing else
+  kForgotten,     // its tombstone ended; it is in no list any more
+  kAccused,       // we ourselves were accused, and refuted it
+  kDisplaced,     // another process took our name with a higher generation; we are no member any more
+  kNameConflict,  // two live processes claim one name
+  kJoinResult,    // what became of one attempt to join through one address
+  kLeaveDone,     // our own leave was heard by enough, or its deadline passed
+  kPaused,        // this process did not run for a while; nobody is accused for it
+  kStreamOnly,    // a member answers over the stream but not by datagram: something eats its UDP
+  kResync,        // events before this one were lost at a bound of the shell: read Members() anew; no engine emits it
+};
+std::string_view Name(EventKind kind);  // "joined", "suspected", ...
+
+// One try of a failed probe round.
+struct AttemptReport {
+  Duration after{};          // since the round began
+  std::uint32_t relays = 0;  // asked with it; 0: direct only
+  std::uint32_t nacks = 0;   // of them that said that they had no answer either
+  bool stream = false;       // also tried over the stream
+  bool refused = false;      // and its port refused the connection
+};
+
+// Why. Empty fields do not apply.
+struct Cause {
+  Transition transition = Transition::kDemotionThreshold;  // state changes only
+  Reason reason = Reason::kHeard;                          // of the evidence, where it was our own
+  bool own = false;                                        // our own evidence, not only heard
+  std::vector<std::string> observers;                      // whose evidence, by name
+  std::vector<AttemptReport> attempts;                     // of our own failed round
+  Duration lasted{};                                       // how long it had been in the state before
+};
+
+struct Event {
+  EventKind kind = EventKind::kJoined;
+  Instant at{};
+  MemberPtr member;                             // the subject after the change; null where there is none
+  MemberStatus before = MemberStatus::kActive;  // state changes only
+  Cause cause;
+  Address address;             // kJoinResult: which was tried; kDisplaced: where the other one is
+  absl::Status status;         // kJoinResult, kLeaveDone: how it ended
+  Duration duration{};         // kPaused: how long
+  std::uint32_t heard_by = 0;  // kLeaveDone: how many acknowledged it
+};
+
+// One line in words: "beta SUSPECT (inc 3): own probe round failed: ...". No newline.
+std::string Describe(const Event& event);
+std::ostream& operator<<(std::ostream& out, const Event& event);
+
+}  // namespace nekton

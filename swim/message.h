@@ -1,0 +1,107 @@
+// The frames of the protocol as values. How they look on the wire: swim/wire.h and swim/FORMAT.md.
+//
+//   A -> B  ping          are you there?                       B -> A  ack
+//   A -> H  ping-req      ask B for me      H -> B  ping,  B -> H  ack,  H -> A  relayed ack   (or H -> A  nack)
+//   A -> B  gossip        updates only, no answer expected
+//   A => B  sync          over a stream: all my rows           B => A  sync reply  (or refusal)
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "phi/time.h"
+#include "stm/life_key.h"
+#include "swim/address.h"
+
+namespace nekton {
+
+enum class FrameType : std::uint8_t {
+  kPing = 1,
+  kAck = 2,
+  kPingReq = 3,
+  kRelayedAck = 4,
+  kNack = 5,
+  kGossip = 6,
+  kSync = 7,       // stream only
+  kSyncReply = 8,  // stream only
+  kRefusal = 9,    // stream only
+};
+
+// Flags of a frame.
+inline constexpr std::uint8_t kFlagStranger = 1;  // ack, nack, gossip: I do not know you; sync with me
+inline constexpr std::uint8_t kFlagDiffers = 2;   // ack: my table's digest is not yours
+inline constexpr std::uint8_t kFlagJoin = 4;      // sync: the sender joins, it is no member yet
+
+enum class Refusal : std::uint8_t {
+  kNameInUse = 1,
+  kBusy = 2,
+  kVersion = 3,  // no common protocol version
+  kFull = 4,
+  kOtherCluster = 5,
+};
+
+// What an update says of its subject; at equal keys the later enumerator outranks the earlier.
+enum class UpdateKind : std::uint8_t { kAlive = 1, kSuspect = 2, kDead = 3, kLeft = 4 };
+
+// Who accuses: the wire id of a member whose own round failed, and whether the subject's port refused it.
+struct Accuser {
+  std::uint64_t id = 0;
+  bool refused = false;
+  friend bool operator==(const Accuser&, const Accuser&) = default;
+};
+inline constexpr std::size_t kAccusersMax = 8;
+
+// One piece of news about one member. Views point into the frame it was read from.
+struct Update {
+  UpdateKind kind = UpdateKind::kAlive;
+  std::string_view name;  // 1-128 bytes
+  Address address;        // as advertised
+  LifeKey key;
+  bool detailed = false;         // alive: tags follow (a row first heard of by an accusation has none yet)
+  std::string_view tags;         // encoded (swim/tags.h), <= 512 bytes; alive only
+  std::uint8_t version_min = 0;  // alive and detailed: protocol versions that the member speaks
+  std::uint8_t version_max = 0;
+  Duration age{};                 // dead, left: since the first verdict; whole milliseconds on the wire, >= 0
+  std::size_t accuser_count = 0;  // suspect, dead; 0-8
+  std::array<Accuser, kAccusersMax> accusers{};
+};
+
+// A decoded frame. Fields that its type does not have are zero.
+struct Frame {
+  FrameType type = FrameType::kPing;
+  std::uint8_t flags = 0;
+  std::uint32_t label = 0;             // LabelTag of the cluster label
+  std::uint64_t sender = 0;            // MemberId of the sending life
+  std::uint16_t incarnation = 0;       // low 16 bits of the sender's
+  std::uint32_t sequence = 0;          // chosen by the asker, echoed in the answer
+  std::uint32_t digest = 0;            // ping: of the sender's table
+  std::uint64_t target = 0;            // ping-req: whom to probe; relayed ack: who answered
+  Address target_address;              // ping-req
+  Duration budget{};                   // ping-req: time left in the asker's round; whole milliseconds, <= 65,535
+  std::uint8_t version_min = 0;        // sync
+  std::uint8_t version_max = 0;        // sync
+  std::string_view label_text;         // sync: for a clear error on the other side, <= 64 bytes; escape it to print it
+  Refusal refusal = Refusal::kBusy;    // refusal
+  std::string_view text;               // refusal: in words, <= 200 bytes; escape it to print it
+  std::span<const std::byte> updates;  // validated; read them with UpdateReader
+};
+
+inline constexpr std::uint8_t kProtocolVersion = 1;
+inline constexpr std::size_t kNameMax = 128;
+inline constexpr std::size_t kLabelMax = 64;
+inline constexpr std::size_t kTagsMax = 512;
+inline constexpr std::size_t kRefusalTextMax = 200;
+inline constexpr std::size_t kSyncBytesMax = std::size_t{20} << 20;
+
+// 1-128 bytes, of printable ASCII without the space, or of bytes from 0x80 (UTF-8).
+bool IsName(std::string_view text);
+// Stable 64-bit id of one life of a name: what frames carry instead of the name. XXH3 over name and generation; of a
+// text longer than a name may be, over its first kNameMax bytes.
+std::uint64_t MemberId(std::string_view name, std::uint64_t generation);
+// The 4-byte mark of a cluster label; the empty label has one too.
+std::uint32_t LabelTag(std::string_view label);
+
+}  // namespace nekton

@@ -1,0 +1,74 @@
+// What one input caused. The caller owns it, hands it to every call, drains it and clears it; clearing keeps the
+// memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "phi/time.h"
+#include "swim/address.h"
+#include "swim/event.h"
+
+namespace nekton {
+
+// Names one exchange over a stream. Of our own requests: chosen by the engine; of served ones: by the transport.
+using ExchangeId = std::uint64_t;
+
+class Outbox {
+ public:
+  // Without `events` the engine makes none: for large simulations whose events nobody reads.
+  explicit Outbox(bool events = true) : wants_events_(events) {}
+
+  struct Datagram {
+    Address to;
+    std::uint32_t offset = 0;  // into the arena
+    std::uint32_t size = 0;
+  };
+  struct Request {  // open a stream, send `bytes`, hand the answer to Answer(id, ...)
+    ExchangeId id = 0;
+    Address to;
+    Duration limit{};  // for connect, request and answer together
+    std::vector<std::byte> bytes;
+  };
+  struct Reply {  // answer to Serve(id, ...); an empty one closes the stream without an answer
+    ExchangeId id = 0;
+    std::vector<std::byte> bytes;
+  };
+
+  std::span<const Datagram> datagrams() const { return datagrams_; }
+  std::span<const std::byte> bytes(const Datagram& d) const { return {arena_.data() + d.offset, d.size}; }
+  std::span<Request> requests() { return requests_; }
+  std::span<Reply> replies() { return replies_; }
+  std::span<const Event> events() const { return events_; }
+  bool wants_events() const { return wants_events_; }
+  bool empty() const { return datagrams_.empty() && requests_.empty() && replies_.empty() && events_.empty(); }
+
+  void Clear() {
+    arena_.clear();
+    datagrams_.clear();
+    requests_.clear();
+    replies_.clear();
+    events_.clear();
+  }
+
+  // For the engine.
+  std::vector<std::byte>& arena() { return arena_; }
+  void AddDatagram(const Address& to, std::size_t offset) {
+    datagrams_.push_back({to, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(arena_.size() - offset)});
+  }
+  void Add(Request request) { requests_.push_back(std::move(request)); }
+  void Add(Reply reply) { replies_.push_back(std::move(reply)); }
+  void Add(Event event) { events_.push_back(std::move(event)); }
+
+ private:
+  bool wants_events_;
+  std::vector<std::byte> arena_;
+  std::vector<Datagram> datagrams_;
+  std::vector<Request> requests_;
+  std::vector<Reply> replies_;
+  std::vector<Event> events_;
+};
+
+}  // namespace nekton

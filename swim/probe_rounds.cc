@@ -1,0 +1,68 @@
+#include "swim/probe_rounds.h"
+
+#include <algorithm>
+
+namespace nekton {
+
+ProbeRound* ProbeRounds::Open(PeerId target, std::uint64_t target_id, Instant start, Instant end) {
+  for (std::uint32_t tries = 0; tries < kSlots; ++tries) {
+    serial_ = (serial_ + 1) & kSerialMask;
+    if (serial_ == 0) serial_ = 1;
+    ProbeRound& round = slots_[serial_ % kSlots];
+    if (round.phase == ProbeRound::Phase::kOpen) continue;
+    round.phase = ProbeRound::Phase::kOpen;
+    round.acked = round.accusing = round.last_sent = round.refused = round.local_trouble = false;
+    round.attempts = round.asked = 0;
+    round.serial = serial_;
+    round.target = target;
+    round.target_id = target_id;
+    round.start = start;
+    round.next_attempt = start;
+    round.end = end;
+    round.stream = 0;
+    round.answered = 0;
+    next_attempt_ = std::min(next_attempt_, start);
+    return &round;
+  }
+  return nullptr;
+}
+
+ProbeRound* ProbeRounds::Find(std::uint32_t sequence, std::uint32_t* attempt) {
+  const std::uint32_t serial = sequence >> 3;
+  ProbeRound& round = slots_[serial % kSlots];
+  *attempt = sequence & 7;
+  if (round.phase == ProbeRound::Phase::kFree || round.serial != serial || *attempt >= round.attempts) return nullptr;
+  return &round;
+}
+
+ProbeRound* ProbeRounds::FindOpen(PeerId target) {
+  for (ProbeRound& round : slots_) {
+    if (round.phase == ProbeRound::Phase::kOpen && round.target == target) return &round;
+  }
+  return nullptr;
+}
+
+void ProbeRounds::Close(ProbeRound& round, Instant ack_until) {
+  const bool scheduled = round.next_attempt != kNever;
+  round.phase = ProbeRound::Phase::kClosed;
+  round.end = ack_until;
+  round.next_attempt = kNever;
+  if (scheduled) Reschedule();
+}
+
+void ProbeRounds::Forget(PeerId target) {
+  for (ProbeRound& round : slots_) {
+    if (round.target != target) continue;
+    round.phase = ProbeRound::Phase::kFree;
+    round.target = kNoPeer;
+    round.next_attempt = kNever;
+  }
+  Reschedule();
+}
+
+void ProbeRounds::Reschedule() {
+  next_attempt_ = kNever;
+  for (const ProbeRound& round : slots_) next_attempt_ = std::min(next_attempt_, round.next_attempt);
+}
+
+}  // namespace nekton

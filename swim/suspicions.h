@@ -1,0 +1,44 @@
+// Who accuses whom, for the members that are SUSPECT or INACTIVE here. Not thread-safe; movable.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "stm/state.h"
+#include "swim/message.h"
+
+namespace nekton {
+
+struct Suspicion {
+  bool own = false;  // a round of our own failed: we go on probing. Else we only heard of it
+  std::vector<Accuser> accusers;  // sorted by id, at most the configured number
+};
+
+class Suspicions {
+ public:
+  // `accusers_max`: K + 1, at most kAccusersMax.
+  explicit Suspicions(std::size_t accusers_max) : accusers_max_(accusers_max) {}
+
+  Suspicion& Of(PeerId row) { return by_row_[row]; }
+  const Suspicion* Find(PeerId row) const {
+    const auto it = by_row_.find(row);
+    return it == by_row_.end() ? nullptr : &it->second;
+  }
+  // Merges by union, keeping the lowest ids, so that order does not matter. True: something was new.
+  bool Merge(PeerId row, const Accuser& accuser);
+  void Forget(PeerId row);
+
+  // Rows that we accuse ourselves, oldest first.
+  const std::vector<PeerId>& own() const { return own_; }
+  void MarkOwn(PeerId row);
+  // It is SUSPECT no more; who accused it stays known.
+  void Settle(PeerId row);
+
+ private:
+  std::size_t accusers_max_;
+  absl::flat_hash_map<PeerId, Suspicion> by_row_;
+  std::vector<PeerId> own_;
+};
+
+}  // namespace nekton

@@ -1,0 +1,231 @@
+#include "swim/wire.h"
+
+#include <cassert>
+
+#include "swim/bytes.h"
+#include "swim/wire_update.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace nekton {
+namespace {
+
+constexpr std::size_t kLabelAt = 2;
+constexpr std::size_t kHeadSize = 20;
+constexpr std::size_t kChecksumSize = 4;
+
+std::uint32_t Checksum(std::span<const std::byte> bytes) { return XXH32(bytes.data(), bytes.size(), 0); }
+
+bool IsType(FrameType type) { return type >= FrameType::kPing && type <= FrameType::kRefusal; }
+bool IsStreamOnly(FrameType type) {
+  return type == FrameType::kSync || type == FrameType::kSyncReply || type == FrameType::kRefusal;
+}
+bool IsStream(FrameType type) { return IsStreamOnly(type) || type == FrameType::kPing || type == FrameType::kAck; }
+
+std::string_view Cut(std::string_view text, std::size_t max) { return text.substr(0, max); }
+
+std::size_t FixedSize(const Frame& frame) {
+  switch (frame.type) {
+    case FrameType::kPing:
+      return kHeadSize + 4;
+    case FrameType::kAck:
+    case FrameType::kNack:
+    case FrameType::kGossip:
+      return kHeadSize;
+    case FrameType::kPingReq:
+      return kHeadSize + 8 + AddressSize(frame.target_address) + 2;
+    case FrameType::kRelayedAck:
+      return kHeadSize + 8;
+    case FrameType::kSync:
+      return kHeadSize + 2 + 1 + Cut(frame.label_text, kLabelMax).size();
+    case FrameType::kSyncReply:
+      return kHeadSize + 2;
+    case FrameType::kRefusal:
+      return kHeadSize + 1 + 1 + Cut(frame.text, kRefusalTextMax).size();
+  }
+  return kHeadSize;
+}
+
+void WriteShortText(std::string_view text, ByteWriter& writer) {
+  writer.Fixed(static_cast<std::uint8_t>(text.size()));
+  writer.Text(text);
+}
+
+void WriteHead(const Frame& frame, ByteWriter& writer) {
+  const unsigned type = static_cast<std::uint8_t>(frame.type);
+  writer.Fixed(static_cast<std::uint8_t>(unsigned{kProtocolVersion} << 4 | type));
+  writer.Fixed(frame.flags);
+  writer.Fixed(frame.label);
+  writer.Fixed(frame.sender);
+  writer.Fixed(frame.incarnation);
+  writer.Fixed(frame.sequence);
+}
+
+void WriteFixed(const Frame& frame, ByteWriter& writer) {
+  WriteHead(frame, writer);
+  switch (frame.type) {
+    case FrameType::kPing:
+      return writer.Fixed(frame.digest);
+    case FrameType::kAck:
+    case FrameType::kNack:
+    case FrameType::kGossip:
+      return;
+    case FrameType::kPingReq:
+      writer.Fixed(frame.target);
+      WriteAddress(frame.target_address, writer);
+      return writer.Fixed(static_cast<std::uint16_t>(WireMilliseconds(frame.budget, 0xffff)));
+    case FrameType::kRelayedAck:
+      return writer.Fixed(frame.target);
+    case FrameType::kSync:
+      writer.Fixed(frame.version_min);
+      writer.Fixed(frame.version_max);
+      return WriteShortText(Cut(frame.label_text, kLabelMax), writer);
+    case FrameType::kSyncReply:
+      writer.Fixed(frame.version_min);
+      return writer.Fixed(frame.version_max);
+    case FrameType::kRefusal:
+      writer.Fixed(static_cast<std::uint8_t>(frame.refusal));
+      return WriteShortText(Cut(frame.text, kRefusalTextMax), writer);
+  }
+}
+
+void ReadHead(ByteReader& reader, Frame& frame) {
+  frame.type = static_cast<FrameType>(reader.Fixed<std::uint8_t>() & 0xf);
+  frame.flags = reader.Fixed<std::uint8_t>();
+  frame.label = reader.Fixed<std::uint32_t>();
+  frame.sender = reader.Fixed<std::uint64_t>();
+  frame.incarnation = reader.Fixed<std::uint16_t>();
+  frame.sequence = reader.Fixed<std::uint32_t>();
+}
+
+bool ReadVersions(ByteReader& reader, Frame& frame) {
+  frame.version_min = reader.Fixed<std::uint8_t>();
+  frame.version_max = reader.Fixed<std::uint8_t>();
+  return AreVersions(frame.version_min, frame.version_max);
+}
+
+bool ReadShortText(ByteReader& reader, std::size_t max, std::string_view& text) {
+  text = reader.Text(reader.Fixed<std::uint8_t>());
+  return text.size() <= max;
+}
+
+// What the type adds. False: a value that cannot be. (That bytes were missing shows in the reader.)
+bool ReadFixed(ByteReader& reader, Frame& frame) {
+  bool sound = true;
+  switch (frame.type) {
+    case FrameType::kPing:
+      frame.digest = reader.Fixed<std::uint32_t>();
+      break;
+    case FrameType::kAck:
+    case FrameType::kNack:
+    case FrameType::kGossip:
+      break;
+    case FrameType::kPingReq:
+      frame.target = reader.Fixed<std::uint64_t>();
+      sound = ReadAddress(reader, frame.target_address);
+      frame.budget = std::chrono::milliseconds(reader.Fixed<std::uint16_t>());
+      break;
+    case FrameType::kRelayedAck:
+      frame.target = reader.Fixed<std::uint64_t>();
+      break;
+    case FrameType::kSync:
+      sound = ReadVersions(reader, frame);
+      sound = ReadShortText(reader, kLabelMax, frame.label_text) && sound;
+      break;
+    case FrameType::kSyncReply:
+      sound = ReadVersions(reader, frame);
+      break;
+    case FrameType::kRefusal:
+      frame.refusal = static_cast<Refusal>(reader.Fixed<std::uint8_t>());
+      sound = frame.refusal >= Refusal::kNameInUse && frame.refusal <= Refusal::kOtherCluster;
+      sound = ReadShortText(reader, kRefusalTextMax, frame.text) && sound;
+      break;
+  }
+  return sound;
+}
+
+bool AreUpdates(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return true;
+  ByteReader reader(bytes);
+  Update update;
+  while (reader.left() != 0) {
+    if (ReadUpdate(reader, update) == Found::kBad) return false;
+  }
+  return true;
+}
+
+Fault Decode(std::span<const std::byte> bytes, std::uint32_t label, bool stream, Frame& frame) {
+  if (bytes.size() < kHeadSize + kChecksumSize) return Fault::kShort;
+  if (bytes.size() > kSyncBytesMax) return Fault::kBody;
+  if (ByteReader(bytes.subspan(kLabelAt)).Fixed<std::uint32_t>() != label) return Fault::kLabel;
+  if (std::to_integer<unsigned>(bytes.front()) >> 4 != kProtocolVersion) return Fault::kVersion;
+  const std::span<const std::byte> covered = bytes.first(bytes.size() - kChecksumSize);
+  const auto checksum = ByteReader(bytes.last(kChecksumSize)).Fixed<std::uint32_t>();
+  if (Checksum(covered) != checksum) return Fault::kChecksum;
+
+  frame = {};
+  ByteReader reader(covered);
+  ReadHead(reader, frame);
+  if (!IsType(frame.type)) return Fault::kType;
+  if (stream ? !IsStream(frame.type) : IsStreamOnly(frame.type)) return Fault::kType;
+  const bool sound = ReadFixed(reader, frame);
+  if (!reader.ok()) return Fault::kShort;
+  if (!sound) return Fault::kBody;
+  frame.updates = reader.rest();
+  return AreUpdates(frame.updates) ? Fault::kNone : Fault::kBody;
+}
+
+}  // namespace
+
+FrameWriter::FrameWriter(const Frame& frame, std::size_t limit, std::vector<std::byte>& bytes)
+    : bytes_(bytes), begin_(bytes.size()), limit_(limit) {
+  bytes_.resize(begin_ + FixedSize(frame));
+  ByteWriter writer(bytes_.data() + begin_);
+  WriteFixed(frame, writer);
+  assert(writer.at() == bytes_.data() + bytes_.size());
+}
+
+bool FrameWriter::Add(const Update& update) {
+  const std::size_t size = EncodedSize(update);
+  if (size == 0 || size > room()) return false;
+  const std::size_t at = bytes_.size();
+  bytes_.resize(at + size);
+  ByteWriter writer(bytes_.data() + at);
+  WriteUpdate(update, writer);
+  assert(writer.at() == bytes_.data() + bytes_.size());
+  return true;
+}
+
+std::size_t FrameWriter::room() const { return limit_ > size() ? limit_ - size() : 0; }
+
+std::size_t FrameWriter::size() const { return bytes_.size() - begin_ + (finished_ ? 0 : kChecksumSize); }
+
+std::uint32_t FrameWriter::Finish() {
+  const std::uint32_t checksum = Checksum(std::span(bytes_).subspan(begin_));
+  bytes_.resize(bytes_.size() + kChecksumSize);
+  ByteWriter(bytes_.data() + bytes_.size() - kChecksumSize).Fixed(checksum);
+  finished_ = true;
+  return checksum;
+}
+
+Fault DecodeDatagram(std::span<const std::byte> bytes, std::uint32_t label, Frame* frame) {
+  return Decode(bytes, label, false, *frame);
+}
+
+Fault DecodeStream(std::span<const std::byte> bytes, std::uint32_t label, Frame* frame) {
+  return Decode(bytes, label, true, *frame);
+}
+
+bool UpdateReader::Next(Update* update) {
+  ByteReader reader(rest_);
+  while (reader.left() != 0) {
+    const Found found = ReadUpdate(reader, *update);
+    rest_ = found == Found::kBad ? std::span<const std::byte>() : reader.rest();
+    if (found != Found::kUnknown) return found == Found::kUpdate;
+    ++unknown_;
+  }
+  return false;
+}
+
+}  // namespace nekton

@@ -1,0 +1,110 @@
+// One member of a group on real sockets: the thread-safe face.
+//
+//   auto node = nekton::Node::Start(config);                      // its own thread and loop, or
+//   auto node = nekton::Node::Attach(uv_default_loop(), config);  // your loop, never run or stopped by the node
+//
+// Every function may be called from any thread and inside any callback, at any time between Start and the destructor;
+// what cannot be done there says so with a status, and nothing deadlocks. Reads come from a snapshot that is published
+// before the events that led to it.
+//
+// Where callbacks run (event handlers, the log sink, LeaveAsync):
+//   Start:  one after another on a delivery thread of the node, fed by a bounded queue. A slow or blocking callback
+//   never
+//           stops the protocol; if the queue overflows, what waited in it is replaced by one kResync event, and
+//           Members() is the truth.
+//   Attach: on the loop's thread. What blocks there blocks the node, and the node knows: it accuses nobody for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "phi/time.h"
+#include "swim/address.h"
+#include "swim/config.h"
+#include "swim/event.h"
+#include "transport/members_view.h"
+#include "transport/subscription.h"
+
+extern "C" {
+typedef struct uv_loop_s uv_loop_t;
+}
+
+namespace nekton {
+
+enum class LogLevel : std::uint8_t { kInfo, kWarning, kError };
+std::string_view Name(LogLevel level);  // "info", "warning", "error"
+using LogSink = std::function<void(LogLevel, std::string_view line)>;
+
+// Looks a host name up: all its addresses, whose port is ignored. It blocks, on a thread of its own. It may still run
+// when the node is gone, so it must own what it uses.
+using ResolveFunction = std::function<absl::StatusOr<std::vector<Address>>(const std::string& host)>;
+
+struct NodeOptions {
+  LogSink log;                      // lines in words, without a newline; none by default
+  std::size_t event_queue = 16384;  // Start: events that wait for a slow handler; >= 1
+  ResolveFunction resolve;          // of seed names; empty: the system's resolver
+};
+
+struct CounterValue {
+  std::string_view name;  // stable, fit for a metrics system
+  std::uint64_t value = 0;
+};
+
+class Node {
+ public:
+  // Opens the sockets and begins to join. Does not wait for anybody. config.generation 0 takes the start time in ms,
+  // config.seed 0 random bits of the system.
+  // Errors: InvalidArgument with every mistake of the configuration, one a line; AlreadyExists "address in use:
+  // 127.0.0.1:7946"; FailedPrecondition "cannot bind ...". A seed that does not resolve or answer is no error: it is
+  // retried for ever, and each attempt is a kJoinResult event.
+  static absl::StatusOr<std::unique_ptr<Node>> Start(Config config, NodeOptions options = {});
+  // On the thread that runs `loop`, or before it runs. Destroy the node on that thread too: there the destructor never
+  // blocks. The node's handles are closed in the loop's next turns, after which uv_loop_close() returns 0. The loop
+  // must run (or be given turns) for the node to live, and must be given turns until the handles are closed.
+  static absl::StatusOr<std::unique_ptr<Node>> Attach(uv_loop_t* loop, Config config, NodeOptions options = {});
+  // Stop(). Legal in a callback.
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // Wait-free but for a lock of a few nanoseconds. After Stop(): the last one.
+  MembersView Members() const;
+  // What is published after this call reaches the handler, in order. On a stopped node the handler is never called.
+  [[nodiscard]] Subscription Subscribe(EventHandler handler, SubscribeFrom from = SubscribeFrom::kNow);
+
+  // Further seeds, "host:port", for ever. Returns at once. InvalidArgument with all mistakes (then none is taken);
+  // ResourceExhausted beyond 1,024 seeds; FailedPrecondition on a stopped node.
+  absl::Status Join(std::vector<std::string> addresses);
+  // OK as soon as another member is known that is ACTIVE or SUSPECT. DeadlineExceeded says what became of each seed.
+  // Cancelled if the node stops meanwhile. FailedPrecondition inside a callback or on the loop's thread.
+  absl::Status WaitJoined(Duration timeout);
+  // Says goodbye; returns when it was heard, or with the reason why not after `timeout` (0: config.leave_timeout).
+  // Leaving again gives the first result. Errors and places as WaitJoined. The node stays, silent, until Stop().
+  absl::Status Leave(Duration timeout = Duration::zero());
+  // The same without waiting: `done` comes once, unless the node is stopped first (then it is dropped). If the returned
+  // status is not OK (stopped node, more than 1,024 commands waiting) it never comes. Legal everywhere.
+  absl::Status LeaveAsync(Duration timeout, std::function<void(const absl::Status&)> done);
+
+  // Ends the node without a goodbye. Any thread, any state, any number of times, also two threads at once. When it has
+  // returned no callback is running (but the one that called it) and none will come. Start: the loop's thread is gone.
+  void Stop();
+
+  // Of the engine ("probe_rounds") and of the sockets ("transport_datagrams_truncated"), as of the last turn.
+  std::vector<CounterValue> Counters() const;
+  Address local() const;       // as bound, with the real port
+  Address advertised() const;  // what others are told
+
+ private:
+  class Impl;
+  explicit Node(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace nekton
