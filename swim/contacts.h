@@ -16,9 +16,9 @@ namespace nekton {
 
 struct Contact {
   Address address;
-  Instant next{};              // when to try; kNever: an exchange is under way
-  Duration backoff{};          // the last wait
-  bool tried = false;          // `last` is the result of an attempt
+  Instant next{};      // when to try; kNever: an exchange is under way
+  Duration backoff{};  // the last wait
+  bool tried = false;  // `last` is the result of an attempt
   absl::StatusCode last = absl::StatusCode::kOk;
 };
 
@@ -49,7 +49,8 @@ class Contacts {
   // The wait before the next try: doubling from min to max, then scaled by 0.5-1.5 (jitter).
   static Duration Backoff(Contact& contact, Duration min, Duration max, Random& random) {
     contact.backoff = contact.backoff == Duration{} ? min : std::min(contact.backoff * 2, max);
-    return contact.backoff / 2 + Duration(static_cast<Duration::rep>(random.Unit() * static_cast<double>(contact.backoff.count())));
+    return contact.backoff / 2 +
+           Duration(static_cast<Duration::rep>(random.Unit() * static_cast<double>(contact.backoff.count())));
   }
 
  private:

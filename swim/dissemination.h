@@ -23,8 +23,8 @@ class Dissemination {
   bool empty() const { return index_.empty(); }
   std::size_t size() const { return index_.size(); }
 
-  // Offers news, least sent first, to `fits(row) -> bool`, which sends a piece or says that it does not fit. A piece sent
-  // `sends` times is done (1 <= sends <= kSendsMax). Stops after kMissesMax pieces that did not fit. Each piece is
+  // Offers news, least sent first, to `fits(row) -> bool`, which sends a piece or says that it does not fit. A piece
+  // sent `sends` times is done (1 <= sends <= kSendsMax). Stops after kMissesMax pieces that did not fit. Each piece is
   // offered once a call.
   template <typename Fits>
   void Fill(std::uint32_t sends, Fits fits) {

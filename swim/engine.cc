@@ -29,9 +29,8 @@ Engine::~Engine() = default;
 void Engine::Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out) {
   impl_->Receive(now, from, datagram, out);
 }
-void Engine::Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request,
-                   Outbox& out) {
-  impl_->Serve(now, from, id, request, out);
+void Engine::Serve(const Tick& now, const Address&, ExchangeId id, std::span<const std::byte> request, Outbox& out) {
+  impl_->Serve(now, id, request, out);
 }
 void Engine::Answer(const Tick& now, ExchangeId id, const absl::Status& status, std::span<const std::byte> answer,
                     Outbox& out) {
@@ -111,8 +110,7 @@ void Engine::Impl::NoticePause(Outbox& out) {
   stm_.Paused(now_, overshoot);
   for (PeerId row = 0; row < table_.capacity(); ++row) {
     if (!table_.used(row) || table_[row].status != MemberStatus::kSuspect) continue;
-    const Instant ask = row_timers_.Get(row);
-    if (ask != kNever) row_timers_.Set(row, Later(ask, overshoot));
+    if (const auto ask = row_timers_.Get(row); ask.has_value()) row_timers_.Set(row, Later(*ask, overshoot));
   }
   if (next_period_ != kNever) next_period_ = now_.boot;
   if (overshoot + config_.period >= Terms(false).min) slept_long_ = true;

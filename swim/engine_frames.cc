@@ -81,10 +81,12 @@ Update Engine::Impl::NewsOf(PeerId row) const {
       update = SuspicionOf(row);
       update.kind = UpdateKind::kDead;
       break;
-    case MemberStatus::kLeft: update.kind = UpdateKind::kLeft; break;
+    case MemberStatus::kLeft:
+      update.kind = UpdateKind::kLeft;
+      break;
   }
-  const Instant forget = row_timers_.Get(row);  // none: it is ourselves, leaving just now
-  if (forget != kNever) update.age = std::max(Duration{}, now_.boot - (forget - config_.forget_after));
+  const auto forget = row_timers_.Get(row);  // none: it is ourselves, leaving just now
+  if (forget.has_value()) update.age = std::max(Duration{}, now_.boot - (*forget - config_.forget_after));
   return update;
 }
 
@@ -109,9 +111,9 @@ void Engine::Impl::AnswerLater(PeerId row) {
 }
 
 void Engine::Impl::CountFault(std::uint8_t fault) {
-  static constexpr Counter kFaults[] = {Counter::kDatagramsReceived, Counter::kBadShort,    Counter::kBadLabel,
-                                        Counter::kBadVersion,        Counter::kBadChecksum, Counter::kBadType,
-                                        Counter::kBadBody};
+  static constexpr Counter kFaults[] = {
+      Counter::kDatagramsReceived, Counter::kBadShort, Counter::kBadLabel, Counter::kBadVersion,
+      Counter::kBadChecksum,       Counter::kBadType,  Counter::kBadBody};
   ++counters_[kFaults[fault]];
 }
 
@@ -128,16 +130,27 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
   counters_[Counter::kBytesReceived] += datagram.size();
   const PeerId before = table_.FindId(frame.sender);
   if (before == kSelf) return Finish(out);  // our own frame, come back
-  if (!frame.updates.empty()) ApplyUpdates(out, frame.updates, Source::kDatagram);
+  if (!frame.updates.empty()) ApplyUpdates(out, frame.updates, Source::kNews);
   const PeerId sender = frame.updates.empty() ? before : table_.FindId(frame.sender);
   NoticeSender(frame, sender);
   switch (frame.type) {
-    case FrameType::kPing: OnPing(out, from, frame, sender); break;
-    case FrameType::kAck: OnAck(out, frame); break;
-    case FrameType::kPingReq: OnPingReq(out, from, frame); break;
-    case FrameType::kRelayedAck: OnRelayedAck(out, frame); break;
-    case FrameType::kNack: OnNack(frame); break;
-    default: break;
+    case FrameType::kPing:
+      OnPing(out, from, frame, sender);
+      break;
+    case FrameType::kAck:
+      OnAck(out, frame);
+      break;
+    case FrameType::kPingReq:
+      OnPingReq(out, from, frame);
+      break;
+    case FrameType::kRelayedAck:
+      OnRelayedAck(out, frame);
+      break;
+    case FrameType::kNack:
+      OnNack(frame);
+      break;
+    default:
+      break;
   }
   if (frame.type != FrameType::kPing && !answers_.empty()) {
     Send(out, from, Header(FrameType::kGossip, 0), Purpose::kGossip, answers_, false);
@@ -147,8 +160,8 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
   Finish(out);
 }
 
-// Rule F, for the sender itself: tell it that it is accused or held dead here, or that its incarnation is not the one we
-// know (if ours is the older one it answers with the newer).
+// Rule F, for the sender itself: tell it that it is accused or held dead here, or that its incarnation is not the one
+// we know (if ours is the older one it answers with the newer).
 void Engine::Impl::NoticeSender(const Frame& frame, PeerId sender) {
   if (sender == kNoPeer) return;
   const Row& row = table_[sender];
@@ -213,8 +226,8 @@ void Engine::Impl::RelayAck(Outbox& out, const Frame& frame) {
   // Whoever asked about a suspect needs its refutation most.
   const PeerId target = table_.FindId(entry->target);
   const PeerId forced[] = {target};
-  Send(out, entry->asker_address, ack, Purpose::kRelay,
-       std::span(forced, entry->accused && target != kNoPeer ? 1 : 0), true);
+  Send(out, entry->asker_address, ack, Purpose::kRelay, std::span(forced, entry->accused && target != kNoPeer ? 1 : 0),
+       true);
 }
 
 void Engine::Impl::OnRelayedAck(Outbox& out, const Frame& frame) {

@@ -35,7 +35,7 @@ class Engine::Impl {
 
   // The contract; see Engine.
   void Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out);
-  void Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request, Outbox& out);
+  void Serve(const Tick& now, ExchangeId id, std::span<const std::byte> request, Outbox& out);
   void Answer(const Tick& now, ExchangeId id, const absl::Status& status, std::span<const std::byte> answer,
               Outbox& out);
   void Report(const Tick& now, const Address& about, Trouble trouble, Outbox& out);
@@ -53,7 +53,10 @@ class Engine::Impl {
   enum class Phase : std::uint8_t { kIdle, kRunning, kLeaving, kGone };
   enum class Purpose : std::uint8_t { kProbe, kRelay, kGossip, kReconnect };
   // Where an update came from, for how it is passed on and answered.
-  enum class Source : std::uint8_t { kDatagram, kJoinReply, kSync };
+  enum class Source : std::uint8_t {
+    kNews,     // to be passed on
+    kCatchUp,  // a sync that made up for what only we had missed
+  };
   // What an exchange of ours is for.
   enum class Errand : std::uint8_t { kContact, kRepair, kStreamPing };
   struct Exchange {
@@ -61,7 +64,7 @@ class Engine::Impl {
     Address address;
     std::uint32_t sequence = 0;  // stream ping
     bool join = false;           // contact: sent as a newcomer
-    bool reconnect = false;      // repair: after a member came back; what it brings is news to others too
+    bool reconnect = false;      // after a separation: what it brings is news to others too
   };
   using Rows = absl::InlinedVector<PeerId, 16>;
 
@@ -93,8 +96,8 @@ class Engine::Impl {
   void OnStranger(Outbox& out, PeerId sender);
   void OnDigest(Outbox& out, const Frame& frame, PeerId sender);
   void AnswerLater(PeerId row);
-  Update NewsOf(PeerId row) const;         // as we would tell it now
-  Update SuspicionOf(PeerId row) const;    // the accusation, also while its hold is cancelled
+  Update NewsOf(PeerId row) const;       // as we would tell it now
+  Update SuspicionOf(PeerId row) const;  // the accusation, also while its hold is cancelled
   void MixFingerprint(std::uint64_t value);
   std::uint32_t SendsPerUpdate() const;
 
@@ -109,6 +112,7 @@ class Engine::Impl {
   void EndRound(Outbox& out, ProbeRound& round);
   void FailRound(Outbox& out, ProbeRound& round);
   void RefutedDuringRound(PeerId target);
+  void ScheduleQuestion(PeerId suspect);
   void AskAboutSuspect(Outbox& out, PeerId suspect);
   void TryDeadMember(Outbox& out);
   PeerId PickRelay(const ProbeRound& round);
@@ -143,8 +147,7 @@ class Engine::Impl {
   void ForgetRow(Outbox& out, PeerId row);
   void PassOn(PeerId row, Source source);
   void TimersOfRows(Outbox& out);
-  void Emit(Outbox& out, EventKind kind, PeerId row, MemberStatus before, Cause cause,
-            const Address& address = {});
+  void Emit(Outbox& out, EventKind kind, PeerId row, MemberStatus before, Cause cause, const Address& address = {});
   std::vector<std::string> AccuserNames(PeerId row) const;
 
   // --- engine_stream.cc
@@ -153,11 +156,13 @@ class Engine::Impl {
   void StartSync(Outbox& out, const Exchange& exchange);
   void RepairWith(Outbox& out, PeerId row, bool reconnect);
   void ContactDone(Outbox& out, const Exchange& exchange, const absl::Status& status);
+  void OnStreamAck(Outbox& out, const Exchange& exchange, const Frame& frame);
   void OnSyncReply(Outbox& out, const Exchange& exchange, const Frame& frame);
-  void ServeSync(Outbox& out, const Address& from, ExchangeId id, const Frame& frame);
+  void ServePing(Outbox& out, ExchangeId id, const Frame& frame);
+  void ServeSync(Outbox& out, ExchangeId id, const Frame& frame);
   void Refuse(Outbox& out, ExchangeId id, Refusal refusal, std::string_view text);
   std::vector<std::byte> EncodeRows(Frame frame) const;
-  bool AnySeedActive() const;
+  bool AddressAlive(const Address& address) const;
 
   // --- engine_leave.cc
   absl::Status BeginLeave(Outbox& out, const Leave& leave);
@@ -177,7 +182,7 @@ class Engine::Impl {
   Relays relays_;
   Suspicions suspicions_;
   Contacts contacts_;
-  Deadlines row_timers_;  // SUSPECT heard of: when to ask; INACTIVE, LEFT: when to forget
+  Deadlines row_timers_;      // SUSPECT heard of: when to ask; INACTIVE, LEFT: when to forget
   std::vector<PeerId> dead_;  // INACTIVE rows to be tried again, in the order of their verdicts
   std::size_t dead_cursor_ = 0;
   absl::flat_hash_map<ExchangeId, Exchange> exchanges_;
@@ -190,18 +195,18 @@ class Engine::Impl {
   std::uint64_t fingerprint_ = 0;
   std::uint64_t observation_sequence_ = 0;
   ExchangeId last_exchange_ = 0;
-  bool joined_ = false;          // at least one sync as a newcomer succeeded
-  bool slept_long_ = false;      // long enough to have been declared dead meanwhile
+  bool joined_ = false;      // at least one sync as a newcomer succeeded
+  bool slept_long_ = false;  // long enough to have been declared dead meanwhile
   std::uint64_t periods_ = 0;
 
   Instant next_period_ = kNever;
-  Instant next_gossip_ = kNever;   // kNever: nothing to send
+  Instant next_gossip_ = kNever;  // kNever: nothing to send
   Instant last_gossip_ = Instant::min();
   Instant next_contact_ = kNever;
 
   std::uint64_t quiet_version_ = 0;  // the table's version at quiet_since_
   Instant quiet_since_{};
-  bool repairing_ = false;           // a repair exchange is under way
+  bool repairing_ = false;  // a repair exchange is under way
   Instant next_repair_{};
   Instant next_introduction_{};
 
@@ -213,7 +218,7 @@ class Engine::Impl {
 
   // Scratch, reused by every input.
   std::vector<StateChange> changes_;
-  Rows answers_;        // rows whose news goes back to the sender of the frame in hand
+  Rows answers_;  // rows whose news goes back to the sender of the frame in hand
 };
 
 }  // namespace nekton

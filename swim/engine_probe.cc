@@ -57,7 +57,8 @@ void Engine::Impl::SendAttempt(Outbox& out, ProbeRound& round) {
   const bool classic = config_.attempts == 1;  // SWIM: one ping, and at half time its relays alone; one signal
   const std::uint32_t attempt = round.attempts++;
   round.sent_at[attempt] = now;
-  // The detector says when this one is overdue, within reason: no sooner than half its share, no later than half a period.
+  // The detector says when this one is overdue, within reason: no sooner than half its share, no later than half a
+  // period.
   const Instant due = std::clamp(detector_->DeadlineFor(round.target, now), now + config_.period / config_.attempts / 2,
                                  now + config_.period / 2);
   round.last_sent = round.attempts == (classic ? 2 : config_.attempts) || due >= round.end;
@@ -165,7 +166,10 @@ void Engine::Impl::Acked(Outbox& out, ProbeRound& round, std::uint32_t attempt, 
   stm_.Apply(now_, Own(target, Signal::kHealthy, Reason::kHeard, 1), table_[target].key, Terms(false), changes_);
   Commit(out);
   // Its hold is cancelled: our suspicion is passed on no more, and the next round decides.
-  if (table_[target].status == MemberStatus::kSuspect) news_.Drop(target);
+  if (table_[target].status == MemberStatus::kSuspect) {
+    news_.Drop(target);
+    suspicions_.MarkOwn(target);
+  }
 }
 
 // The period is over, or its port refused: what does the round say?
@@ -238,6 +242,12 @@ void Engine::Impl::RefutedDuringRound(PeerId target) {
   }
 }
 
+// Half the margin before its hold ends a hearer asks (rule E).
+void Engine::Impl::ScheduleQuestion(PeerId suspect) {
+  const auto hold = stm_.HoldOf(suspect);
+  if (hold.has_value() && hold->running) row_timers_.Set(suspect, hold->end - config_.hearer_margin / 2);
+}
+
 // A hearer asks one named accuser and one random other before it believes: the acks bring what they know (rule F).
 void Engine::Impl::AskAboutSuspect(Outbox& out, PeerId suspect) {
   absl::InlinedVector<PeerId, 2> asked;
@@ -245,7 +255,8 @@ void Engine::Impl::AskAboutSuspect(Outbox& out, PeerId suspect) {
     const std::uint32_t start = random_.Below(static_cast<std::uint32_t>(suspicion->accusers.size()));
     for (std::size_t i = 0; i < suspicion->accusers.size() && asked.empty(); ++i) {
       const PeerId accuser = table_.FindId(suspicion->accusers[(start + i) % suspicion->accusers.size()].id);
-      if (accuser != kNoPeer && accuser != kSelf && table_[accuser].status == MemberStatus::kActive) asked.push_back(accuser);
+      if (accuser != kNoPeer && accuser != kSelf && table_[accuser].status == MemberStatus::kActive)
+        asked.push_back(accuser);
     }
   }
   for (int tries = 0; tries < 8; ++tries) {

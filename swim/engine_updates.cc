@@ -1,8 +1,8 @@
 // News about members: which of two pieces holds, what the STM makes of it, and what follows from that.
 //
-// Precedence: (generation, incarnation) first; at equal keys left > dead > suspect > alive. A confirm (dead) commits only
-// where the member is SUSPECT at that key with its hold running; elsewhere it is a suspicion by the observer it names
-// (rule C; the SWIM paper obeys every confirm). What is older than ours is answered with ours (rule F).
+// Precedence: (generation, incarnation) first; at equal keys left > dead > suspect > alive. A confirm (dead) commits
+// only where the member is SUSPECT at that key with its hold running; elsewhere it is a suspicion by the observer it
+// names (rule C; the SWIM paper obeys every confirm). What is older than ours is answered with ours (rule F).
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -28,8 +28,8 @@ void Engine::Impl::ApplyUpdates(Outbox& out, std::span<const std::byte> updates,
 // No counter may be driven to its end by one forged or broken number.
 bool Engine::Impl::Plausible(const Update& update, PeerId row) const {
   const LifeKey known = row == kNoPeer ? LifeKey{} : table_[row].key;
-  const auto wall_ms = static_cast<std::uint64_t>(
-      std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::milliseconds>(now_.wall.time_since_epoch()).count()));
+  const auto wall_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
+      0, std::chrono::duration_cast<std::chrono::milliseconds>(now_.wall.time_since_epoch()).count()));
   const std::uint64_t generation_max = std::max({wall_ms, known.generation, config_.generation}) + kGenerationAheadMax;
   if (update.key.generation > generation_max) return false;
   const std::uint64_t base = update.key.generation == known.generation ? known.incarnation : 0;
@@ -117,7 +117,7 @@ void Engine::Impl::ApplyUnknown(Outbox& out, const Update& update, Source source
   if (!YieldAddress(out, update)) return;
   const bool dead = update.kind == UpdateKind::kDead || update.kind == UpdateKind::kLeft;
   if (dead && update.age >= config_.forget_after) return;  // forgotten everywhere by now
-  const MemberStatus status = !dead                                 ? MemberStatus::kActive
+  const MemberStatus status = !dead                              ? MemberStatus::kActive
                               : update.kind == UpdateKind::kLeft ? MemberStatus::kLeft
                                                                  : MemberStatus::kInactive;
   const PeerId row = table_.Add(update.name, update.address, update.key, status, random_);
@@ -226,7 +226,8 @@ void Engine::Impl::ApplySame(Outbox& out, PeerId row, const Update& update, Sour
 void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update, Source source) {
   const LifeKey key = table_[row].key;
   std::uint32_t believed = 0;
-  bool was_running = HoldRuns(row);
+  const auto hold_before = stm_.HoldOf(row);
+  const bool was_running = hold_before.has_value() && hold_before->running && hold_before->key == key;
   for (std::size_t i = 0; i < update.accuser_count; ++i) {
     const PeerId observer = table_.FindId(update.accusers[i].id);
     const std::uint32_t confidence = Confidence(observer);
@@ -250,7 +251,9 @@ void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
   const bool changed = !changes_.empty() || (!was_running && HoldRuns(row));
   ++counters_[changed ? Counter::kUpdatesApplied : Counter::kUpdatesKnown];
   Commit(out);
-  if (changed) PassOn(row, source);
+  if (!changed) return;
+  if (!was_running) ScheduleQuestion(row);
+  PassOn(row, source);
 }
 
 void Engine::Impl::ApplyLeft(Outbox& out, PeerId row, const Update& update, Source source) {
@@ -313,7 +316,7 @@ std::uint32_t Engine::Impl::Confidence(PeerId observer) const {
 
 // What a joiner learns from its sync is news to nobody else.
 void Engine::Impl::PassOn(PeerId row, Source source) {
-  if (source != Source::kJoinReply) news_.Put(row);
+  if (source == Source::kNews) news_.Put(row);
 }
 
 // Lifeguard, section IV-B, with the floor that tolerates a pause (stm/observation.h).
@@ -354,14 +357,13 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
       if (change.transition == Transition::kRestarted) kind = EventKind::kRestarted;
       // A suspicion that acks alone ended is told to nobody: only the member itself refutes.
       if (change.transition == Transition::kPromotionThreshold) news_.Drop(row);
-      if (change.from == State::kInactive) RepairWith(out, row, /*reconnect=*/true);
+      if (change.from == State::kInactive && kind == EventKind::kRecovered) RepairWith(out, row, /*reconnect=*/true);
       break;
     case State::kSuspect: {
       kind = EventKind::kSuspected;
       ++counters_[own_cause != nullptr ? Counter::kSuspicionsOwn : Counter::kSuspicionsHeard];
       table_.SetStatus(row, MemberStatus::kSuspect, random_);
-      const auto hold = stm_.HoldOf(row);
-      if (own_cause == nullptr && hold.has_value()) row_timers_.Set(row, hold->end - config_.hearer_margin / 2);
+      if (own_cause == nullptr) ScheduleQuestion(row);
       news_.Put(row);
       break;
     }

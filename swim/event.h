@@ -30,6 +30,8 @@ struct MemberInfo {
   std::map<std::string, std::string> tags;
 };
 using MemberPtr = std::shared_ptr<const MemberInfo>;
+// One line: name, status, address, generation, incarnation, tags.
+std::ostream& operator<<(std::ostream& out, const MemberInfo& member);
 
 enum class EventKind : std::uint8_t {
   kJoined,        // a member first heard of as alive
@@ -81,9 +83,13 @@ struct Event {
   absl::Status status;         // kJoinResult, kLeaveDone: how it ended
   Duration duration{};         // kPaused: how long
   std::uint32_t heard_by = 0;  // kLeaveDone: how many acknowledged it
+
+  std::uint64_t generation_before = 0;  // kRestarted: of the life before; 0: unknown
 };
 
-// One line in words: "beta SUSPECT (inc 3): own probe round failed: ...". No newline.
+// One line in words, with the cause: "beta SUSPECT (generation 17, incarnation 3): accused by alpha". No newline, and
+// control characters that a peer may have sent are escaped. For people: the wording may change; programs read ToJson
+// (swim/event_json.h).
 std::string Describe(const Event& event);
 std::ostream& operator<<(std::ostream& out, const Event& event);
 

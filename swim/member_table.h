@@ -1,4 +1,5 @@
-// The rows of all members: found in O(1) by wire id, name or address, picked at random in O(1), probed in a shuffled round.
+// The rows of all members: found in O(1) by wire id, name or address, picked at random in O(1), probed in a shuffled
+// round.
 //
 // It keeps what the engine decides; it decides nothing. Row 0 is ourselves. Not thread-safe; not movable.
 #pragma once
@@ -38,7 +39,7 @@ struct Row {
   std::unique_ptr<Identity> who;  // null: the row is free
   std::uint32_t ring = kNoPeer;   // position in the probe ring; kNoPeer: not in it
   MemberStatus status = MemberStatus::kActive;
-  bool detailed = false;          // its tags are known
+  bool detailed = false;  // its tags are known
 };
 static_assert(sizeof(Row) <= 64);
 
@@ -52,6 +53,7 @@ class MemberTable {
   bool used(PeerId row) const { return row < rows_.size() && rows_[row].who != nullptr; }
   std::uint32_t capacity() const { return static_cast<std::uint32_t>(rows_.size()); }  // rows, free ones among them
   std::size_t size() const { return by_name_.size(); }
+  bool IsAlive(PeerId row) const { return Counts(rows_[row].status); }  // ACTIVE or SUSPECT
   // ACTIVE and SUSPECT, self included.
   std::uint32_t alive() const { return alive_; }
   bool full() const { return size() >= rows_max_; }

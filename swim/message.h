@@ -34,6 +34,7 @@ enum class FrameType : std::uint8_t {
 inline constexpr std::uint8_t kFlagStranger = 1;  // ack, nack, gossip: I do not know you; sync with me
 inline constexpr std::uint8_t kFlagDiffers = 2;   // ack: my table's digest is not yours
 inline constexpr std::uint8_t kFlagJoin = 4;      // sync: the sender joins, it is no member yet
+inline constexpr std::uint8_t kFlagReunion = 8;   // sync: after a separation; what it brings is news to others too
 
 enum class Refusal : std::uint8_t {
   kNameInUse = 1,

@@ -18,11 +18,15 @@ inline constexpr std::uint32_t kAttemptsMax = 8;
 inline constexpr std::uint32_t kRelaysMax = 32;  // asked in one round, all attempts together
 
 // Pings outside rounds. No round has the serial 0.
-inline constexpr std::uint32_t kQuestionSequence = 0;   // a hearer's question; a try at a dead member
-inline constexpr std::uint32_t kFarewellSequence = 1;   // a leaving member's goodbye
+inline constexpr std::uint32_t kQuestionSequence = 0;  // a hearer's question; a try at a dead member
+inline constexpr std::uint32_t kFarewellSequence = 1;  // a leaving member's goodbye
 
 struct ProbeRound {
-  enum class Phase : std::uint8_t { kFree, kOpen, kClosed };  // closed: an ack still counts until `end` of the next period
+  enum class Phase : std::uint8_t {
+    kFree,
+    kOpen,
+    kClosed
+  };  // closed: an ack still counts until `end` of the next period
 
   Phase phase = Phase::kFree;
   bool acked = false;          // its one kHealthy has been given

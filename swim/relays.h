@@ -16,14 +16,14 @@ namespace nekton {
 struct Relayed {
   bool open = false;
   bool nacked = false;
-  bool accused = false;           // the asker holds the target SUSPECT
+  bool accused = false;  // the asker holds the target SUSPECT
   std::uint32_t serial = 0;
-  std::uint32_t sequence = 0;     // the asker's
+  std::uint32_t sequence = 0;  // the asker's
   std::uint64_t asker = 0;
   std::uint64_t target = 0;
   Address asker_address;
   Instant nack_at{};
-  Instant end{};                  // no work past it
+  Instant end{};  // no work past it
 };
 
 class Relays {

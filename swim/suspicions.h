@@ -11,7 +11,7 @@
 namespace nekton {
 
 struct Suspicion {
-  bool own = false;  // a round of our own failed: we go on probing. Else we only heard of it
+  bool own = false;               // a round of our own failed: we go on probing. Else we only heard of it
   std::vector<Accuser> accusers;  // sorted by id, at most the configured number
 };
 

@@ -100,7 +100,9 @@ void Compare(std::uint64_t seed, std::uint64_t ids, std::uint64_t stride, std::u
     }
     ASSERT_EQ(deadlines.size(), model.all().size()) << "step " << step;
     ASSERT_EQ(deadlines.empty(), model.all().empty()) << "step " << step;
-    if (!model.all().empty()) ASSERT_EQ(deadlines.top(), model.top()) << "step " << step;
+    if (!model.all().empty()) {
+      ASSERT_EQ(deadlines.top(), model.top()) << "step " << step;
+    }
     const auto found = model.all().find(id);
     ASSERT_EQ(deadlines.Get(id), found == model.all().end() ? std::nullopt : std::optional(found->second));
   }

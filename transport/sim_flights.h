@@ -21,6 +21,8 @@ enum class FlightKind : std::uint8_t {
   kAnswer,    // the end of one of its own requests,
   kTrouble,   // a Report
   kSegment,   // a step of a stream (sim_streams.h)
+  kConnect,   // of a blocked member, which holds it back: a SYN,
+  kReply,     // an answer to a request
   kLookup,    // member `to` looks its seeds up again
   kAction,    // of Simulator::At
 };
@@ -28,7 +30,7 @@ enum class FlightKind : std::uint8_t {
 struct Flight {
   FlightKind kind = FlightKind::kDatagram;
   bool late = false;      // a slow member has already kept it waiting
-  std::uint8_t code = 0;  // Trouble; the step of a stream; absl::StatusCode of an answer
+  std::uint8_t code = 0;  // Trouble; SimStreams::Step; StreamEnd of an answer
   SimId from = kNobody;
   SimId to = kNobody;
   std::uint32_t life = 0;

@@ -155,19 +155,12 @@ void SimStreams::SendAndWatch(Exchange& exchange, std::uint64_t handle) {
   exchange.patience *= 2;
 }
 
-void SimStreams::Resend(Exchange& exchange, std::uint64_t handle, Phase phase) {
+void SimStreams::Resend(Exchange& exchange, std::uint64_t handle, Phase phase, Step step) {
   if (exchange.phase != phase) return;  // it got through
   const bool able = phase == Phase::kAnswering
                         ? world_->ListenerAt(exchange.server_address).kind != Listener::Kind::kSilent
                         : world_->Reachable(exchange.client, exchange.client_life);
-  if (!able) {
-    world_->Schedule(handle,
-                     phase == Phase::kAnswering    ? Step::kResendAnswer
-                     : phase == Phase::kRequesting ? Step::kResendRequest
-                                                   : Step::kResendSyn,
-                     world_->StreamTime() + exchange.patience);
-    return;
-  }
+  if (!able) return world_->Schedule(handle, step, world_->StreamTime() + exchange.patience);
   world_->CountResend();
   SendAndWatch(exchange, handle);
 }
@@ -225,11 +218,11 @@ void SimStreams::Advance(std::uint64_t handle, Step step) {
     case Step::kReset:
       return Finish(*exchange, StreamEnd::kReset);
     case Step::kResendSyn:
-      return Resend(*exchange, handle, Phase::kConnecting);
+      return Resend(*exchange, handle, Phase::kConnecting, step);
     case Step::kResendRequest:
-      return Resend(*exchange, handle, Phase::kRequesting);
+      return Resend(*exchange, handle, Phase::kRequesting, step);
     case Step::kResendAnswer:
-      return Resend(*exchange, handle, Phase::kAnswering);
+      return Resend(*exchange, handle, Phase::kAnswering, step);
     case Step::kExpire:
       return Finish(*exchange, StreamEnd::kExpired);
   }

@@ -111,7 +111,7 @@ class SimStreams {
   void Send(SimId from, SimId to, std::uint64_t handle, Step step);
   // Sends what the phase is about, and sets the timer that does it again.
   void SendAndWatch(Exchange& exchange, std::uint64_t handle);
-  void Resend(Exchange& exchange, std::uint64_t handle, Phase phase);
+  void Resend(Exchange& exchange, std::uint64_t handle, Phase phase, Step step);
   void OnSyn(Exchange& exchange, std::uint64_t handle);
   void OnSynAck(Exchange& exchange, std::uint64_t handle);
   void OnRequest(Exchange& exchange, std::uint64_t handle);

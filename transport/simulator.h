@@ -8,9 +8,10 @@
 //   proves it. What falls on the same instant is handled in the order: what was scheduled first comes first, input
 //   before wakes.
 // - Not thread-safe; several simulators do not share anything.
-// - Callbacks (event, tap, filter, resolver of At) may call everything but the Run functions.
-// - Ids must come from Add. A wrong id, and Run from a callback, end the program with a message. What a test may want
-// to
+// - Callbacks (handler, tap, filter, actions of At, OnAnswer) may call everything but the Run functions, Step, and the
+//   setters of callbacks.
+// - Ids must come from Add. A wrong id, and time run from a callback, end the program with a message. What a test may
+// want to
 //   see fail returns a Status. All other calls that make no sense in the member's state (pausing what is down) do
 //   nothing.
 // - Bounded: the event log, and the socket buffer of a paused member (SimOptions). What is in flight is not bounded.
@@ -178,8 +179,9 @@ class Simulator {
   using OnAnswer = std::function<void(const absl::Status& status, std::span<const std::byte> answer)>;
   void InjectRequest(SimId to, const Address& from, std::span<const std::byte> bytes, OnAnswer done);
 
-  // The fake resolver of seeds that are no numeric addresses. No addresses: the look-up fails.
-  void SetHost(const std::string& name, std::vector<Address> addresses);  // `name` without the port
+  // The fake resolver of seeds that are no numeric addresses. `name` is without the port, and the port of an address is
+  // ignored: it comes from the seed, or is 7946. No addresses: the look-up fails.
+  void SetHost(const std::string& name, std::vector<Address> addresses);
   SimNetwork& network();
 
   // Time. All times are since the simulation began.
@@ -201,7 +203,7 @@ class Simulator {
   const Member* member(SimId id) const;  // null if it does not run; valid until it stops
   const std::string& name(SimId id) const;
   const Address& address(SimId id) const;
-  std::uint64_t generation(SimId id) const;  // of the last start; 0 before
+  std::uint64_t generation(SimId id) const;   // of the last start; 0 before
   SimId Owner(const Address& address) const;  // who runs there, or whose dead port it is; else kNobody
   Tick Clock(SimId id) const;
   // All live members hold equal tables with exactly the live members in them; the second form for one group of several.

@@ -9,27 +9,27 @@
 namespace nekton {
 
 // One line per counter: enumerator, name as printed.
-#define NEKTON_TRANSPORT_COUNTERS(X)                                            \
-  X(kTruncated, "transport_datagrams_truncated")                                \
-  X(kReceiveErrors, "transport_receive_errors")                                 \
-  X(kSendBlocked, "transport_send_blocked")              /* full buffer */      \
-  X(kSendDenied, "transport_send_denied")                /* EPERM, EACCES */    \
-  X(kSendUnreachable, "transport_send_unreachable")      /* no route */         \
-  X(kSendTooBig, "transport_send_too_big")               /* EMSGSIZE */         \
-  X(kSendOther, "transport_send_failed_otherwise")                              \
-  X(kTroublesDropped, "transport_troubles_dropped")      /* reports at bound */ \
-  X(kServed, "transport_streams_served")                 /* accepted */         \
-  X(kServedFull, "transport_streams_refused_full")                              \
-  X(kServedEvicted, "transport_streams_evicted_slow")                           \
-  X(kServedTimedOut, "transport_streams_timed_out")                             \
-  X(kServedMalformed, "transport_streams_malformed")                            \
-  X(kServedBroken, "transport_streams_broken")           /* peer went away */   \
-  X(kAcceptErrors, "transport_accept_errors")                                   \
-  X(kExchanges, "transport_exchanges")                                          \
-  X(kExchangesFull, "transport_exchanges_refused_full")                         \
-  X(kExchangesRefused, "transport_exchanges_connection_refused")                \
-  X(kExchangesTimedOut, "transport_exchanges_timed_out")                        \
-  X(kExchangesBroken, "transport_exchanges_broken")                             \
+#define NEKTON_TRANSPORT_COUNTERS(X)                                       \
+  X(kTruncated, "transport_datagrams_truncated")                           \
+  X(kReceiveErrors, "transport_receive_errors")                            \
+  X(kSendBlocked, "transport_send_blocked")         /* full buffer */      \
+  X(kSendDenied, "transport_send_denied")           /* EPERM, EACCES */    \
+  X(kSendUnreachable, "transport_send_unreachable") /* no route */         \
+  X(kSendTooBig, "transport_send_too_big")          /* EMSGSIZE */         \
+  X(kSendOther, "transport_send_failed_otherwise")                         \
+  X(kTroublesDropped, "transport_troubles_dropped") /* reports at bound */ \
+  X(kServed, "transport_streams_served")            /* accepted */         \
+  X(kServedFull, "transport_streams_refused_full")                         \
+  X(kServedEvicted, "transport_streams_evicted_slow")                      \
+  X(kServedTimedOut, "transport_streams_timed_out")                        \
+  X(kServedMalformed, "transport_streams_malformed")                       \
+  X(kServedBroken, "transport_streams_broken") /* peer went away */        \
+  X(kAcceptErrors, "transport_accept_errors")                              \
+  X(kExchanges, "transport_exchanges")                                     \
+  X(kExchangesFull, "transport_exchanges_refused_full")                    \
+  X(kExchangesRefused, "transport_exchanges_connection_refused")           \
+  X(kExchangesTimedOut, "transport_exchanges_timed_out")                   \
+  X(kExchangesBroken, "transport_exchanges_broken")                        \
   X(kExchangesTooLarge, "transport_exchanges_answer_too_large")
 
 enum class TransportCounter : std::uint8_t {

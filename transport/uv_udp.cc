@@ -24,8 +24,7 @@ int UvUdp::Listen() {
         *buf = uv_buf_init(reinterpret_cast<char*>(self->buffer_.get()), kChunk * kChunks);
       },
       [](uv_udp_t* handle, ssize_t size, const uv_buf_t* buf, const sockaddr* from, unsigned flags) {
-        static_cast<UvUdp*>(handle->data)
-            ->Received(size, reinterpret_cast<const std::byte*>(buf->base), from, flags);
+        static_cast<UvUdp*>(handle->data)->Received(size, reinterpret_cast<const std::byte*>(buf->base), from, flags);
       });
 }
 
@@ -52,8 +51,8 @@ void UvUdp::Send(const Address& to, std::span<const std::byte> bytes) {
     return;
   }
   // libuv writes to no buffer that it sends.
-  const uv_buf_t buf = uv_buf_init(reinterpret_cast<char*>(const_cast<std::byte*>(bytes.data())),
-                                   static_cast<unsigned>(bytes.size()));
+  const uv_buf_t buf =
+      uv_buf_init(reinterpret_cast<char*>(const_cast<std::byte*>(bytes.data())), static_cast<unsigned>(bytes.size()));
   Sent(to, uv_udp_try_send(&handle_, &buf, 1, reinterpret_cast<const sockaddr*>(&storage)));
 }
 
@@ -88,9 +87,8 @@ void UvUdp::Close() {
   if (closing_) return;
   closing_ = true;
   if (!inited_) return owner_.OnUdpClosed();
-  uv_close(reinterpret_cast<uv_handle_t*>(&handle_), [](uv_handle_t* handle) {
-    static_cast<UvUdp*>(handle->data)->owner_.OnUdpClosed();
-  });
+  uv_close(reinterpret_cast<uv_handle_t*>(&handle_),
+           [](uv_handle_t* handle) { static_cast<UvUdp*>(handle->data)->owner_.OnUdpClosed(); });
 }
 
 }  // namespace nekton

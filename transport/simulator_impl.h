@@ -1,0 +1,159 @@
+// The inside of the simulator: its members and its clock. Included by simulator*.cc alone.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "stm/deadlines.h"
+#include "swim/outbox.h"
+#include "transport/sim_clock.h"
+#include "transport/sim_flights.h"
+#include "transport/sim_streams.h"
+#include "transport/simulator.h"
+
+namespace nekton {
+
+class Simulator::Impl final : private SimStreams::World {
+ public:
+  // One member: its process, its machine, its clocks.
+  struct Process {
+    Process(const Config& its_config, const SimMemberOptions& its_options, SimClock its_clock)
+        : clock(its_clock), config(its_config), options(its_options) {}
+    // Read for every input.
+    std::optional<Member> member;
+    SimClock clock;
+    Duration wake_at = Duration::max();  // as set in wakes_
+    SimId id = kNobody;
+    std::uint32_t life = 0;  // counts starts
+    SimState state = SimState::kAdded;
+    bool paused = false;
+    bool slow = false;
+    bool sends_fail = false;
+    bool displaced = false;
+    PauseOptions pause;
+    Slowness slowness;
+    Address address;
+    // The rest.
+    Port port = Port::kSilent;  // of a crashed one
+    Config config;              // name and seed filled in; generation as given
+    SimMemberOptions options;
+    std::uint64_t generation = 0;
+    std::uint64_t generation_max = 0;
+    std::uint64_t fingerprint = 0;        // of the lives that ended
+    std::vector<std::uint32_t> inbox;     // flights that wait while it is paused
+    std::size_t inbox_bytes = 0;          // of the datagrams among them
+    std::vector<std::uint32_t> held;      // datagrams, and segments that connect or answer, while it is blocked
+    std::size_t held_bytes = 0;           // of the datagrams among them
+    std::vector<Address> seeds;           // ordered in this life
+    std::vector<std::string> seed_hosts;  // "host:port" that are looked up again
+  };
+
+  explicit Impl(const SimOptions& options);
+
+  // simulator_members.cc: lives and pauses.
+  SimId Add(const Config& config, const SimMemberOptions& options);
+  absl::Status Start(SimId id, std::uint64_t generation);
+  absl::Status Restart(SimId id, const RestartOptions& options);
+  void Stop(Process& process, SimState state, Port port);
+  void Pause(SimId id, const PauseOptions& options);
+  void Resume(SimId id);
+  void SetClockRate(SimId id, std::int64_t ppm);
+  absl::Status Order(SimId id, const Command& command);
+  void JoinSeeds(Process& process);  // those not yet ordered in this life
+  bool Live(const Process& process) const;
+
+  // simulator_inputs.cc: what goes in and what comes out.
+  void Inject(SimId to, const Address& from, std::span<const std::byte> bytes);
+  void InjectRequest(SimId to, const Address& from, std::span<const std::byte> bytes, OnAnswer done);
+  void Land(std::uint32_t slot);
+  void Wake(Process& process);
+  // Calls `input(member, tick, outbox)` and sees to what it causes.
+  template <typename Input>
+  void Feed(Process& process, Input input) {
+    ++counters_.events;
+    Outbox& out = Borrow();
+    input(*process.member, process.clock.At(now_), out);
+    Reschedule(process);
+    if (!out.empty()) Drain(process, out);
+    out.Clear();
+    GiveBack();
+  }
+  void Reschedule(Process& process);
+  void Release(Process& process);  // what a pause kept
+
+  // simulator.cc: time, addresses, observing.
+  Process& At(SimId id) const;
+  bool Step(Duration until);
+  void RunTo(Duration time);
+  void Schedule(Duration time, std::function<void()> action);
+  SimId Owner(const Address& address) const;
+  void SetOwner(const Address& address, SimId id);
+  void Log(const Process& process, const Event& event);
+  void Mix(std::uint64_t value) { fingerprint_ = Mixed(fingerprint_, value); }
+  static std::uint64_t Mixed(std::uint64_t hash, std::uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+    return hash ^ (hash >> 29);
+  }
+  [[noreturn]] static void Die(std::string_view message);
+
+  SimOptions options_;
+  SimNetwork network_;
+  Random slow_random_;  // of Slowness
+  SimStreams streams_;
+  Duration now_{};
+  std::vector<std::unique_ptr<Process>> processes_;  // by SimId; they do not move
+  Deadlines wakes_;                                  // by SimId
+  Flights flights_;
+  absl::flat_hash_map<std::string, std::vector<Address>> hosts_;
+  std::vector<SimEvent> log_;
+  SimCounters counters_;
+  std::function<void(const SimEvent&)> handler_;
+  std::function<void(const SimDatagram&)> tap_;
+  std::function<bool(const SimDatagram&)> filter_;
+  bool running_ = false;
+  std::uint64_t fingerprint_ = 0;
+
+ private:
+  // SimStreams::World.
+  Duration StreamTime() const override { return now_; }
+  SimNetwork::Fate SendSegment(SimId from, SimId to) override;
+  void Schedule(std::uint64_t handle, SimStreams::Step step, Duration at) override;
+  SimStreams::Listener ListenerAt(const Address& address) const override;
+  bool Reachable(SimId member, std::uint32_t life) const override;
+  void Deliver(SimId server, const Address& client, ExchangeId id, std::vector<std::byte> request) override;
+  void End(SimId client, std::uint32_t life, ExchangeId id, const Address& server, StreamEnd end,
+           std::vector<std::byte> answer) override;
+  void CountResend() override { ++counters_.segments_resent; }
+
+  void LandDatagram(std::uint32_t slot);
+  void Arrive(std::uint32_t slot, Process& process);
+  void Keep(std::uint32_t slot, Process& process);
+  void Handle(std::uint32_t slot, Process& process);
+  void Drain(Process& process, Outbox& out);
+  void Send(Process& process, const Address& to, std::span<const std::byte> bytes);
+  void Transmit(const Process& process, const Address& to, std::span<const std::byte> bytes);
+  void Copy(const Process& process, const Address& to, std::span<const std::byte> bytes, Duration delay);
+  void Hold(Process& process, FlightKind kind, const Address& to, std::uint64_t handle,
+            std::span<const std::byte> bytes);
+  void DropFlight(std::uint32_t slot, SimId to, Drop why);
+  void Tell(SimDatagram::Moment moment, Drop drop, SimId from, SimId to, const Address& from_address,
+            const Address& to_address, std::span<const std::byte> bytes);
+  void RunAction(std::uint64_t index);
+  Outbox& Borrow();
+  void GiveBack() { --borrowed_; }
+
+  std::vector<SimId> owners_;  // of the default addresses, by their number
+  absl::flat_hash_map<Address, SimId> other_owners_;
+  std::vector<std::function<void()>> actions_;
+  std::vector<std::uint32_t> free_actions_;
+  std::vector<std::unique_ptr<Outbox>> outboxes_;  // one per depth of calls from callbacks
+  std::size_t borrowed_ = 0;
+};
+
+}  // namespace nekton

@@ -1,0 +1,414 @@
+// The simulator: what goes into its members, and what comes out of them.
+
+#include <algorithm>
+
+#include "transport/simulator_impl.h"
+
+namespace nekton {
+namespace {
+
+constexpr std::size_t kDatagramOverhead = 256;  // bytes that a socket buffer counts on top of each
+constexpr Duration kStuckDelay = std::chrono::milliseconds(1);
+
+}  // namespace
+
+Outbox& Simulator::Impl::Borrow() {
+  if (borrowed_ == outboxes_.size()) outboxes_.push_back(std::make_unique<Outbox>());
+  return *outboxes_[borrowed_++];
+}
+
+void Simulator::Impl::Reschedule(Process& process) {
+  if (!process.member || (process.paused && process.pause.kind != PauseOptions::Kind::kBlocked)) return;
+  Duration at = process.clock.When(process.member->NextWake());
+  if (at != Duration::max()) at = std::max(at + process.slowness.wake, now_);
+  if (at == process.wake_at) return;
+  process.wake_at = at;
+  if (at == Duration::max()) {
+    wakes_.Cancel(process.id);
+  } else {
+    wakes_.Set(process.id, Instant(at));
+  }
+}
+
+void Simulator::Impl::Wake(Process& process) {
+  ++counters_.wakes;
+  bool stuck = false;
+  Feed(process, [&](Member& member, const Tick& now, Outbox& out) {
+    member.Wake(now, out);
+    stuck = member.NextWake() <= now.boot;
+  });
+  if (!stuck) return;
+  ++counters_.stuck_wakes;
+  if (process.member && process.wake_at <= now_) {  // time must go on
+    process.wake_at = now_ + kStuckDelay;
+    wakes_.Set(process.id, Instant(process.wake_at));
+  }
+}
+
+void Simulator::Impl::Land(std::uint32_t slot) {
+  Flight& flight = flights_[slot];
+  switch (flight.kind) {
+    case FlightKind::kDatagram:
+      return LandDatagram(slot);
+    case FlightKind::kServe:
+    case FlightKind::kAnswer:
+    case FlightKind::kTrouble: {
+      Process& process = *processes_[flight.to];
+      if (process.member && process.life == flight.life) return Arrive(slot, process);
+      return flights_.Free(slot);
+    }
+    case FlightKind::kSegment: {
+      const std::uint64_t handle = flight.handle;
+      const auto step = static_cast<SimStreams::Step>(flight.code);
+      flights_.Free(slot);
+      return streams_.Advance(handle, step);
+    }
+    case FlightKind::kLookup: {
+      Process& process = *processes_[flight.to];
+      const bool goes_on = process.member && process.life == flight.life;
+      flights_.Free(slot);
+      if (goes_on) JoinSeeds(process);
+      return;
+    }
+    case FlightKind::kAction: {
+      const std::uint64_t index = flight.handle;
+      flights_.Free(slot);
+      return RunAction(index);
+    }
+    case FlightKind::kConnect:
+    case FlightKind::kReply:
+      return;  // never in the air
+  }
+}
+
+void Simulator::Impl::LandDatagram(std::uint32_t slot) {
+  const Flight& flight = flights_[slot];
+  const SimId owner = Owner(flight.to_address);
+  if (owner == kNobody) return DropFlight(slot, owner, Drop::kNoListener);
+  Process& process = *processes_[owner];
+  if (!process.member || (flight.late && flight.life != process.life)) {
+    return DropFlight(slot, owner, Drop::kNoListener);
+  }
+  Arrive(slot, process);
+}
+
+void Simulator::Impl::DropFlight(std::uint32_t slot, SimId to, Drop why) {
+  ++counters_.dropped[static_cast<std::size_t>(why)];
+  if (tap_) {
+    const Flight flight = flights_[slot];  // the tap may launch others
+    Tell(SimDatagram::Moment::kDropped, why, flight.from, to, flight.from_address, flight.to_address, flight.bytes);
+  }
+  flights_.Free(slot);
+}
+
+// An input has reached the member's machine.
+void Simulator::Impl::Arrive(std::uint32_t slot, Process& process) {
+  if (process.paused) return Keep(slot, process);
+  if (process.slow && !flights_[slot].late) {
+    const Duration wait = process.slowness.fixed + Exponential(slow_random_, process.slowness.random);
+    flights_[slot].late = true;
+    flights_[slot].life = process.life;
+    return flights_.Launch(slot, now_ + wait);
+  }
+  Handle(slot, process);
+}
+
+void Simulator::Impl::Keep(std::uint32_t slot, Process& process) {
+  if (flights_[slot].kind == FlightKind::kDatagram) {
+    if (!process.pause.keep_input) return DropFlight(slot, process.id, Drop::kPaused);
+    const std::size_t cost = flights_[slot].bytes.size() + kDatagramOverhead;
+    if (process.inbox_bytes + cost > options_.socket_buffer) return DropFlight(slot, process.id, Drop::kBuffer);
+    process.inbox_bytes += cost;
+  }
+  process.inbox.push_back(slot);
+}
+
+// The member gets an input. Its slot is free before what it causes is sent, so that this may use it.
+void Simulator::Impl::Handle(std::uint32_t slot, Process& process) {
+  switch (flights_[slot].kind) {
+    case FlightKind::kDatagram:
+      ++counters_.datagrams_delivered;
+      counters_.bytes_delivered += flights_[slot].bytes.size();
+      if (tap_) {
+        const Flight flight = flights_[slot];
+        const std::uint32_t life = process.life;
+        Tell(SimDatagram::Moment::kDelivered, Drop::kNone, flight.from, process.id, flight.from_address,
+             flight.to_address, flight.bytes);
+        if (!process.member || process.life != life) return flights_.Free(slot);
+      }
+      return Feed(process, [&](Member& member, const Tick& now, Outbox& out) {
+        member.Receive(now, flights_[slot].from_address, flights_[slot].bytes, out);
+        flights_.Free(slot);
+      });
+    case FlightKind::kServe:
+      return Feed(process, [&](Member& member, const Tick& now, Outbox& out) {
+        member.Serve(now, flights_[slot].from_address, flights_[slot].handle, flights_[slot].bytes, out);
+        flights_.Free(slot);
+      });
+    case FlightKind::kAnswer:
+      return Feed(process, [&](Member& member, const Tick& now, Outbox& out) {
+        const absl::Status status = StatusOf(static_cast<StreamEnd>(flights_[slot].code));
+        member.Answer(now, flights_[slot].handle, status, flights_[slot].bytes, out);
+        flights_.Free(slot);
+      });
+    case FlightKind::kTrouble:
+      return Feed(process, [&](Member& member, const Tick& now, Outbox& out) {
+        member.Report(now, flights_[slot].to_address, static_cast<Trouble>(flights_[slot].code), out);
+        flights_.Free(slot);
+      });
+    default:
+      return flights_.Free(slot);
+  }
+}
+
+void Simulator::Impl::Release(Process& process) {
+  const std::uint32_t life = process.life;
+  const auto goes_on = [&] { return process.member && process.life == life; };
+  std::vector<std::uint32_t> held = std::move(process.held);
+  std::vector<std::uint32_t> inbox = std::move(process.inbox);
+  process.held.clear();
+  process.inbox.clear();
+  process.held_bytes = process.inbox_bytes = 0;
+  for (const std::uint32_t slot : held) {
+    Flight flight = std::move(flights_[slot]);
+    flights_.Free(slot);
+    if (!goes_on()) continue;
+    switch (flight.kind) {
+      case FlightKind::kConnect:
+        streams_.Connect(flight.handle);
+        break;
+      case FlightKind::kReply:
+        streams_.Reply(flight.handle, std::move(flight.bytes));
+        break;
+      default:
+        Transmit(process, flight.to_address, flight.bytes);
+        break;
+    }
+  }
+  for (const std::uint32_t slot : inbox) {
+    if (goes_on()) {
+      Arrive(slot, process);  // which keeps it, if a callback has paused the member again
+    } else {
+      flights_.Free(slot);
+    }
+  }
+}
+
+void Simulator::Impl::Drain(Process& process, Outbox& out) {
+  const std::uint32_t life = process.life;
+  const auto goes_on = [&] { return process.member && process.life == life; };
+  for (const Outbox::Datagram& datagram : out.datagrams()) {
+    if (!goes_on()) return;
+    Send(process, datagram.to, out.bytes(datagram));
+  }
+  const bool blocked = process.paused && process.pause.kind == PauseOptions::Kind::kBlocked;
+  for (Outbox::Request& request : out.requests()) {
+    if (!goes_on()) return;
+    ++counters_.streams;
+    counters_.stream_bytes += request.bytes.size();
+    const std::uint64_t handle = streams_.Open(process.id, life, process.address, std::move(request));
+    if (blocked) {
+      Hold(process, FlightKind::kConnect, {}, handle, {});
+    } else {
+      streams_.Connect(handle);
+    }
+  }
+  for (Outbox::Reply& reply : out.replies()) {
+    if (!goes_on()) return;
+    counters_.stream_bytes += reply.bytes.size();
+    if (blocked) {
+      Hold(process, FlightKind::kReply, {}, reply.id, reply.bytes);
+    } else {
+      streams_.Reply(reply.id, std::move(reply.bytes));
+    }
+  }
+  bool left = false;
+  for (const Event& event : out.events()) {
+    if (!goes_on()) return;
+    left |= event.kind == EventKind::kLeaveDone;
+    process.displaced |= event.kind == EventKind::kDisplaced;
+    Log(process, event);
+  }
+  if (left && goes_on()) Stop(process, SimState::kLeft, Port::kRefuses);
+}
+
+void Simulator::Impl::Send(Process& process, const Address& to, std::span<const std::byte> bytes) {
+  if (process.sends_fail) {
+    ++counters_.dropped[static_cast<std::size_t>(Drop::kSendFailed)];
+    const std::uint32_t slot = flights_.New();
+    Flight& flight = flights_[slot];
+    flight.kind = FlightKind::kTrouble;
+    flight.code = static_cast<std::uint8_t>(Trouble::kSendFailed);
+    flight.to = process.id;
+    flight.life = process.life;
+    flight.to_address = to;
+    return flights_.Launch(slot, now_);
+  }
+  if (process.paused) return Hold(process, FlightKind::kDatagram, to, 0, bytes);
+  Transmit(process, to, bytes);
+}
+
+void Simulator::Impl::Hold(Process& process, FlightKind kind, const Address& to, std::uint64_t handle,
+                           std::span<const std::byte> bytes) {
+  if (kind == FlightKind::kDatagram) {
+    const std::size_t cost = bytes.size() + kDatagramOverhead;
+    if (process.held_bytes + cost > options_.socket_buffer) {
+      ++counters_.dropped[static_cast<std::size_t>(Drop::kBuffer)];
+      return Tell(SimDatagram::Moment::kDropped, Drop::kBuffer, process.id, Owner(to), process.address, to, bytes);
+    }
+    process.held_bytes += cost;
+  }
+  const std::uint32_t slot = flights_.New();
+  Flight& flight = flights_[slot];
+  flight.kind = kind;
+  flight.handle = handle;
+  flight.to_address = to;
+  flight.bytes.assign(bytes.begin(), bytes.end());
+  process.held.push_back(slot);
+}
+
+void Simulator::Impl::Transmit(const Process& process, const Address& to, std::span<const std::byte> bytes) {
+  const SimId target = Owner(to);
+  ++counters_.datagrams_sent;
+  counters_.bytes_sent += bytes.size();
+  if (tap_) Tell(SimDatagram::Moment::kSent, Drop::kNone, process.id, target, process.address, to, bytes);
+  SimNetwork::Fate fate;
+  if (filter_ &&
+      !filter_({SimDatagram::Moment::kSent, Drop::kNone, now_, process.id, target, process.address, to, bytes})) {
+    fate.drop = Drop::kFilter;
+  } else {
+    fate = network_.Datagram(process.id, target, bytes.size(), now_);
+  }
+  Mix((std::uint64_t{process.id} << 32) | target);
+  Mix(static_cast<std::uint64_t>((now_ + fate.delay).count()) ^ (bytes.size() << 48) ^
+      (std::uint64_t{static_cast<std::uint8_t>(fate.drop)} << 40));
+  if (fate.drop != Drop::kNone) {
+    ++counters_.dropped[static_cast<std::size_t>(fate.drop)];
+    return Tell(SimDatagram::Moment::kDropped, fate.drop, process.id, target, process.address, to, bytes);
+  }
+  counters_.reordered += fate.reordered ? 1 : 0;
+  Copy(process, to, bytes, fate.delay);
+  if (!fate.twice) return;
+  ++counters_.duplicated;
+  Copy(process, to, bytes, fate.second);
+}
+
+void Simulator::Impl::Copy(const Process& process, const Address& to, std::span<const std::byte> bytes,
+                           Duration delay) {
+  const std::uint32_t slot = flights_.New();
+  Flight& flight = flights_[slot];
+  flight.kind = FlightKind::kDatagram;
+  flight.from = process.id;
+  flight.from_address = process.address;
+  flight.to_address = to;
+  flight.bytes.assign(bytes.begin(), bytes.end());
+  flights_.Launch(slot, now_ + delay);
+}
+
+void Simulator::Impl::Tell(SimDatagram::Moment moment, Drop drop, SimId from, SimId to, const Address& from_address,
+                           const Address& to_address, std::span<const std::byte> bytes) {
+  if (tap_) tap_({moment, drop, now_, from, to, from_address, to_address, bytes});
+}
+
+void Simulator::Impl::Inject(SimId to, const Address& from, std::span<const std::byte> bytes) {
+  Process& process = At(to);
+  const std::uint32_t slot = flights_.New();
+  Flight& flight = flights_[slot];
+  flight.kind = FlightKind::kDatagram;
+  flight.from = Owner(from);
+  flight.from_address = from;
+  flight.to_address = process.address;
+  flight.bytes.assign(bytes.begin(), bytes.end());
+  if (!process.member) return DropFlight(slot, to, Drop::kNoListener);
+  Arrive(slot, process);
+}
+
+void Simulator::Impl::InjectRequest(SimId to, const Address& from, std::span<const std::byte> bytes, OnAnswer done) {
+  streams_.OpenFromOutside(ListenerAt(At(to).address), from, bytes, std::move(done));
+}
+
+SimNetwork::Fate Simulator::Impl::SendSegment(SimId from, SimId to) {
+  const SimNetwork::Fate fate = network_.Segment(from, to, options_.lossy_streams, now_);
+  Mix((std::uint64_t{from} << 32) | to);
+  Mix(static_cast<std::uint64_t>((now_ + fate.delay).count()) ^
+      (std::uint64_t{static_cast<std::uint8_t>(fate.drop)} << 40) ^ (std::uint64_t{1} << 63));
+  return fate;
+}
+
+void Simulator::Impl::Schedule(std::uint64_t handle, SimStreams::Step step, Duration at) {
+  const std::uint32_t slot = flights_.New();
+  flights_[slot].kind = FlightKind::kSegment;
+  flights_[slot].code = static_cast<std::uint8_t>(step);
+  flights_[slot].handle = handle;
+  flights_.Launch(slot, at);
+}
+
+SimStreams::Listener Simulator::Impl::ListenerAt(const Address& address) const {
+  using Kind = SimStreams::Listener::Kind;
+  const SimId owner = Owner(address);
+  if (owner == kNobody) return {};
+  const Process& process = *processes_[owner];
+  if (!process.member) return {process.port == Port::kRefuses ? Kind::kRefuses : Kind::kSilent, owner, process.life};
+  const bool suspended = process.paused && process.pause.kind == PauseOptions::Kind::kSuspended;
+  return {suspended ? Kind::kSilent : Kind::kAccepts, owner, process.life};
+}
+
+bool Simulator::Impl::Reachable(SimId member, std::uint32_t life) const {
+  const Process& process = *processes_[member];
+  return process.member && process.life == life &&
+         !(process.paused && process.pause.kind == PauseOptions::Kind::kSuspended);
+}
+
+void Simulator::Impl::Deliver(SimId server, const Address& client, ExchangeId id, std::vector<std::byte> request) {
+  const std::uint32_t slot = flights_.New();
+  Flight& flight = flights_[slot];
+  flight.kind = FlightKind::kServe;
+  flight.to = server;
+  flight.life = processes_[server]->life;
+  flight.handle = id;
+  flight.from_address = client;
+  flight.bytes = std::move(request);
+  Arrive(slot, *processes_[server]);
+}
+
+void Simulator::Impl::End(SimId client, std::uint32_t life, ExchangeId id, const Address& server, StreamEnd end,
+                          std::vector<std::byte> answer) {
+  switch (end) {
+    case StreamEnd::kAnswered:
+      ++counters_.streams_answered;
+      break;
+    case StreamEnd::kRefused:
+      ++counters_.streams_refused;
+      break;
+    case StreamEnd::kReset:
+    case StreamEnd::kClosed:
+      ++counters_.streams_reset;
+      break;
+    case StreamEnd::kExpired:
+      ++counters_.streams_expired;
+      break;
+  }
+  Process& process = *processes_[client];
+  if (end == StreamEnd::kRefused) {
+    const std::uint32_t slot = flights_.New();
+    Flight& report = flights_[slot];
+    report.kind = FlightKind::kTrouble;
+    report.code = static_cast<std::uint8_t>(Trouble::kRefused);
+    report.to = client;
+    report.life = life;
+    report.to_address = server;
+    Arrive(slot, process);
+  }
+  if (!process.member || process.life != life) return;
+  const std::uint32_t slot = flights_.New();
+  Flight& flight = flights_[slot];
+  flight.kind = FlightKind::kAnswer;
+  flight.code = static_cast<std::uint8_t>(end);
+  flight.to = client;
+  flight.life = life;
+  flight.handle = id;
+  flight.bytes = std::move(answer);
+  Arrive(slot, process);
+}
+
+}  // namespace nekton
