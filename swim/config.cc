@@ -139,9 +139,6 @@ std::string SeedMistake(std::string_view text) {
 }
 
 void CheckIdentity(const Config& c, Check& check) {
-  if (!IsName(c.name)) {
-    check.Fail("name", Quoted(c.name), "must have 1-128 bytes, without spaces and control characters");
-  }
   if (!IsName(c.profile)) {
     check.Fail("profile", Quoted(c.profile), "must have 1-128 bytes, without spaces and control characters");
   }
@@ -152,14 +149,41 @@ void CheckIdentity(const Config& c, Check& check) {
   if (std::any_of(c.label.begin(), c.label.end(), is_control)) {
     check.Fail("label", Quoted(c.label), "must have no control characters");
   }
-  if (const auto tags = EncodeTags(c.tags); !tags.ok()) {
-    check.Fail("tags", absl::StrCat(c.tags.size(), " tags"), std::string(tags.status().message()));
-  }
   if (c.detector == DetectorKind::kPhi) {
     check.Fail("detector", "phi", "not available yet; use fixed");
   } else if (c.detector != DetectorKind::kFixed) {
     check.Fail("detector", absl::StrCat(static_cast<unsigned>(c.detector)), "no such detector; use fixed");
   }
+}
+
+// Largest update about ourselves: the address may take its longest form, and the numbers grow.
+std::size_t OwnRowSize(const Config& c, const std::string& tags) {
+  Update own;
+  own.name = c.name;
+  own.address.ip = {0xfe, 0x80};
+  own.address.scope = 1;
+  own.address.port = 1;
+  own.key = {~std::uint64_t{0}, ~std::uint64_t{0}};
+  own.detailed = true;
+  own.version_min = own.version_max = kProtocolVersion;
+  own.tags = tags;
+  return EncodedSize(own);
+}
+
+// What others hear of us: it must fit into one datagram.
+void CheckOwnRow(const Config& c, Check& check) {
+  const std::size_t before = check.mistakes();
+  const absl::StatusOr<std::string> tags = EncodeTags(c.tags);
+  if (!IsName(c.name)) {
+    check.Fail("name", Quoted(c.name), "must have 1-128 bytes, without spaces and control characters");
+  }
+  if (!tags.ok()) check.Fail("tags", absl::StrCat(c.tags.size(), " tags"), std::string(tags.status().message()));
+  check.Count("datagram_max", c.datagram_max, kDatagramMin, kDatagramMax);
+  if (check.mistakes() != before) return;
+  const std::size_t need = kPingSize + OwnRowSize(c, *tags);
+  if (c.datagram_max >= need) return;
+  check.Fail("datagram_max", Text(std::uint64_t{c.datagram_max}),
+             absl::StrCat("a ping that carries this name and these tags takes up to ", need, " bytes"));
 }
 
 void CheckAddresses(const Config& c, Check& check) {
@@ -181,26 +205,38 @@ void CheckAddresses(const Config& c, Check& check) {
 }
 
 void CheckProbing(const Config& c, Check& check) {
-  check.Range("period", c.period, kPeriodMin, Duration(1h));
   check.Count("attempts", c.attempts, 1, kAttemptsMax);
   check.Count("relays", c.relays, 0, kRelaysMax);
   check.Range("max_local_pause", c.max_local_pause, Duration(1ms), kDurationMax);
   check.AtMost("max_local_pause", c.max_local_pause, "period", c.period);
-}
-
-void CheckSuspicion(const Config& c, Check& check) {
   check.Count("promote_threshold", c.promote_threshold, 1, 1000);
   if (c.rumour_weight < 1 || c.rumour_weight > c.attempts) {
     check.Fail("rumour_weight", Text(std::uint64_t{c.rumour_weight}),
                absl::StrCat("must be from 1 to attempts = ", c.attempts));
   }
+  check.Count("confirmers", c.confirmers, 0, kAccusersMax - 1);
+}
+
+// All that the length of a hold depends on, and the tombstone, which must outlive the longest.
+void CheckHolds(const Config& c, Check& check) {
+  const std::size_t before = check.mistakes();
+  check.Range("period", c.period, kPeriodMin, Duration(1h));
   check.Range("tolerated_pause", c.tolerated_pause, Duration(1ms), kDurationMax);
   check.AtLeast("tolerated_pause", c.tolerated_pause, "period", c.period);
   check.Range("hold_alpha", c.hold_alpha, 0.0, 100.0);
   check.Range("hold_beta", c.hold_beta, 1.0, 100.0);
-  check.Count("confirmers", c.confirmers, 0, kAccusersMax - 1);
   check.Range("hearer_margin", c.hearer_margin, Duration(0), kDurationMax);
   check.Range("forget_after", c.forget_after, Duration(1ms), kDurationMax);
+  check.Count("members_max", c.members_max, 2, kMembersMax);
+  if (check.mistakes() != before) return;
+  const double digits = std::log10(static_cast<double>(c.members_max));
+  const double by_pause = static_cast<double>((c.tolerated_pause - c.period + kHoldSlack).count());
+  const double by_size = c.hold_alpha * digits * static_cast<double>(c.period.count());
+  const double longest = c.hold_beta * std::max(by_pause, by_size) + static_cast<double>(c.hearer_margin.count());
+  if (static_cast<double>(c.forget_after.count()) > longest) return;
+  check.Fail("forget_after", Text(c.forget_after),
+             absl::StrCat("must be longer than the longest hold, which is ", longest / 1e9,
+                          " s with these tolerated_pause, hold_alpha, hold_beta, hearer_margin and members_max"));
 }
 
 void CheckDissemination(const Config& c, Check& check) {
@@ -222,42 +258,6 @@ void CheckJoining(const Config& c, Check& check) {
   check.Range("leave_timeout", c.leave_timeout, Duration(1ms), kDurationMax);
 }
 
-void CheckBounds(const Config& c, Check& check) {
-  check.Count("datagram_max", c.datagram_max, kDatagramMin, kDatagramMax);
-  check.Count("members_max", c.members_max, 2, kMembersMax);
-}
-
-// Needs sound fields of probing, suspicion and bounds.
-void CheckForget(const Config& c, Check& check) {
-  const double digits = std::log10(static_cast<double>(c.members_max));
-  const double period = static_cast<double>(c.period.count());
-  const double floor = static_cast<double>((c.tolerated_pause - c.period + kHoldSlack).count());
-  const double min_hold = std::max(floor, c.hold_alpha * digits * period);
-  const double longest = c.hold_beta * min_hold + static_cast<double>(c.hearer_margin.count());
-  if (static_cast<double>(c.forget_after.count()) > longest) return;
-  check.Fail("forget_after", Text(c.forget_after),
-             absl::StrCat("must be longer than the longest hold, which is ", longest / 1e9,
-                          " s with these tolerated_pause, hold_alpha, hold_beta, hearer_margin and members_max"));
-}
-
-// Needs sound fields of identity and bounds.
-void CheckOwnRow(const Config& c, Check& check) {
-  const std::string tags = EncodeTags(c.tags).value();
-  Update own;
-  own.name = c.name;
-  own.address.ip = {0xfe, 0x80};  // with a scope: the longest form
-  own.address.scope = 1;
-  own.address.port = 1;
-  own.key = {~std::uint64_t{0}, ~std::uint64_t{0}};
-  own.detailed = true;
-  own.version_min = own.version_max = kProtocolVersion;
-  own.tags = tags;
-  const std::size_t need = kPingSize + EncodedSize(own);
-  if (c.datagram_max >= need) return;
-  check.Fail("datagram_max", Text(std::uint64_t{c.datagram_max}),
-             absl::StrCat("a ping that carries this name and these tags takes up to ", need, " bytes"));
-}
-
 }  // namespace
 
 Config Config::Lan() { return Make(kLan); }
@@ -266,15 +266,11 @@ Config Config::Local() { return Make(kLocal); }
 
 absl::Status Config::Validate() const {
   Check check;
-  CheckBounds(*this, check);
-  const bool bounds_sound = check.mistakes() == 0;
+  CheckOwnRow(*this, check);
   CheckIdentity(*this, check);
-  if (check.mistakes() == 0) CheckOwnRow(*this, check);
   CheckAddresses(*this, check);
-  const std::size_t before = check.mistakes();
   CheckProbing(*this, check);
-  CheckSuspicion(*this, check);
-  if (bounds_sound && check.mistakes() == before) CheckForget(*this, check);
+  CheckHolds(*this, check);
   CheckDissemination(*this, check);
   CheckJoining(*this, check);
   return check.status();

@@ -68,6 +68,7 @@ struct Update {
   Duration age{};                 // dead, left: since the first verdict; whole milliseconds on the wire, >= 0
   std::size_t accuser_count = 0;  // suspect, dead; 0-8
   std::array<Accuser, kAccusersMax> accusers{};
+  friend bool operator==(const Update&, const Update&) = default;
 };
 
 // A decoded frame. Fields that its type does not have are zero.

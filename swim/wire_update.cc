@@ -22,7 +22,7 @@ Family FamilyOf(const Address& address) {
 
 bool IsPeer(const Address& address) {
   const bool link_local = address.ip[0] == 0xfe && (address.ip[1] & 0xc0) == 0x80;
-  return address.port != 0 && !address.is_unspecified() && (address.scope == 0 || link_local);
+  return address.port != 0 && !address.is_unspecified() && (address.scope != 0) == link_local;
 }
 
 bool IsKnown(std::uint8_t kind) {

@@ -35,6 +35,7 @@ class Simulator::Impl final : private SimStreams::World {
     bool paused = false;
     bool slow = false;
     bool sends_fail = false;
+    bool leaving = false;
     bool displaced = false;
     PauseOptions pause;
     Slowness slowness;
@@ -77,13 +78,16 @@ class Simulator::Impl final : private SimStreams::World {
   template <typename Input>
   void Feed(Process& process, Input input) {
     ++counters_.events;
-    Outbox& out = Borrow();
+    const bool with_events = process.options.record || handler_ != nullptr;
+    Outbox& out = Borrow(with_events);
     input(*process.member, process.clock.At(now_), out);
     Reschedule(process);
     if (!out.empty()) Drain(process, out);
     out.Clear();
-    GiveBack();
+    GiveBack(with_events);
+    if (process.member && process.member->NextWake() == kNever) Over(process);
   }
+  void Over(Process& process);  // the member is silent for ever
   void Reschedule(Process& process);
   void Release(Process& process);  // what a pause kept
 
@@ -145,15 +149,16 @@ class Simulator::Impl final : private SimStreams::World {
   void Tell(SimDatagram::Moment moment, Drop drop, SimId from, SimId to, const Address& from_address,
             const Address& to_address, std::span<const std::byte> bytes);
   void RunAction(std::uint64_t index);
-  Outbox& Borrow();
-  void GiveBack() { --borrowed_; }
+  Outbox& Borrow(bool with_events);
+  void GiveBack(bool with_events) { --borrowed_[with_events]; }
 
   std::vector<SimId> owners_;  // of the default addresses, by their number
   absl::flat_hash_map<Address, SimId> other_owners_;
   std::vector<std::function<void()>> actions_;
   std::vector<std::uint32_t> free_actions_;
-  std::vector<std::unique_ptr<Outbox>> outboxes_;  // one per depth of calls from callbacks
-  std::size_t borrowed_ = 0;
+  // One per depth of calls from callbacks; without events, and with.
+  std::array<std::vector<std::unique_ptr<Outbox>>, 2> outboxes_;
+  std::array<std::size_t, 2> borrowed_{};
 };
 
 }  // namespace nekton

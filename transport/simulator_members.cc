@@ -37,8 +37,6 @@ SimId Simulator::Impl::Add(const Config& config, const SimMemberOptions& options
   processes_.push_back(std::make_unique<Process>(config, options, SimClock(options_.boot_start, options_.wall_start)));
   Process& process = *processes_.back();
   process.id = id;
-  process.clock = SimClock(options_.boot_start + now_, options_.wall_start + now_);
-  process.clock.SetRate(now_, 0);
   process.address = options.address.value_or(DefaultAddress(id));
   if (process.config.name.empty()) process.config.name = absl::StrCat("n", id);
   if (process.config.seed == 0) process.config.seed = Mixed(Mixed(options_.seed, id), 1) | 1;
@@ -66,7 +64,7 @@ absl::Status Simulator::Impl::Start(SimId id, std::uint64_t generation) {
 
   process.member = *std::move(member);
   process.state = SimState::kRunning;
-  process.displaced = false;
+  process.leaving = process.displaced = false;
   process.generation = config.generation;
   process.generation_max = std::max(process.generation_max, config.generation);
   const std::uint32_t life = ++process.life;
@@ -165,7 +163,10 @@ absl::Status Simulator::Impl::Order(SimId id, const Command& command) {
     return absl::UnavailableError(absl::StrCat(process.config.name, " is paused"));
   }
   absl::Status status;
-  Feed(process, [&](Member& its, const Tick& now, Outbox& out) { status = its.Order(now, command, out); });
+  Feed(process, [&](Member& its, const Tick& now, Outbox& out) {
+    status = its.Order(now, command, out);
+    process.leaving |= status.ok() && std::holds_alternative<nekton::Leave>(command);
+  });
   return status;
 }
 

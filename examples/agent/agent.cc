@@ -1,0 +1,237 @@
+#include "examples/agent/agent.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "examples/agent/console.h"
+#include "examples/agent/line_input.h"
+#include "examples/agent/words.h"
+#include "swim/event_json.h"
+#include "transport/node.h"
+
+namespace nekton {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kInterruptedTwice = 130;
+
+using Clock = std::chrono::steady_clock;
+
+std::string Text(const Address& address) { return address.ToString(); }
+
+int Fail(std::string_view what) {
+  std::fprintf(stderr, "nekton agent: %.*s\n", static_cast<int>(what.size()), what.data());
+  return kFailed;
+}
+
+class Agent {
+ public:
+  explicit Agent(const AgentOptions& options) : options_(options), console_(options.json, options.config.name) {}
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  int Run();
+
+ private:
+  absl::Status Start();
+  void PrintStarted();
+  std::optional<int> Turn();  // waits for whatever comes next; a status ends the process
+  int PollTimeout() const;
+  void OnEvent(const Event& event);
+  void OnSignal();
+  void OnLine(const std::string& line);
+  void AnswerMembers();
+  void AnswerCounters();
+  void BeginLeave();
+  void Notify();
+
+  const AgentOptions& options_;
+  Console console_;
+  LineInput input_{STDIN_FILENO};
+  int signals_ = -1;
+  int notices_ = -1;  // an eventfd that the delivery thread writes
+  std::unique_ptr<Node> node_;
+  Subscription watch_;
+  Clock::time_point join_deadline_ = Clock::time_point::max();
+  bool leaving_ = false;
+  std::atomic<bool> joined_ = false;
+  std::atomic<bool> left_ = false;
+  std::atomic<bool> displaced_ = false;
+};
+
+Agent::~Agent() {
+  watch_.Cancel();
+  node_.reset();  // from here on nobody writes to notices_
+  for (const int fd : {signals_, notices_}) {
+    if (fd >= 0) close(fd);
+  }
+}
+
+int Agent::Run() {
+  std::signal(SIGPIPE, SIG_IGN);  // a peer or a reader that goes away is an error of the write
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before the node has threads
+  signals_ = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+  notices_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (signals_ < 0 || notices_ < 0) return Fail("the system gives no more descriptors");
+
+  const absl::Status status = Start();
+  if (!status.ok()) return Fail(OneLine(status.message()));
+  for (;;) {
+    if (const std::optional<int> result = Turn(); result.has_value()) return *result;
+  }
+}
+
+absl::Status Agent::Start() {
+  Config config = options_.config;
+  // The seeds come after the subscription, so that what becomes of the very first attempt is heard.
+  std::vector<std::string> seeds = std::move(config.seeds);
+  config.seeds.clear();
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(std::move(config));
+  if (!node.ok()) return node.status();
+  node_ = *std::move(node);
+  PrintStarted();
+  watch_ = node_->Subscribe([this](const Event& event) { OnEvent(event); }, SubscribeFrom::kSnapshot);
+  if (options_.join_timeout > Duration::zero()) {
+    join_deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(options_.join_timeout);
+  }
+  return seeds.empty() ? absl::OkStatus() : node_->Join(std::move(seeds));
+}
+
+void Agent::PrintStarted() {
+  const MemberPtr self = node_->Members().self();
+  const std::uint64_t generation = self == nullptr ? 0 : self->key.generation;
+  const Config& config = options_.config;
+  std::string text = absl::StrCat(config.name, " listens on ", Text(node_->local()));
+  if (node_->advertised() != node_->local()) absl::StrAppend(&text, ", advertised as ", Text(node_->advertised()));
+  absl::StrAppend(&text, " (profile ", config.profile, ", generation ", generation);
+  if (!config.label.empty()) absl::StrAppend(&text, ", label ", config.label);
+  console_.Print(absl::StrCat(text, ")"), {{"event", "started"},
+                                           {"name", config.name},
+                                           {"address", Text(node_->local())},
+                                           {"advertised", Text(node_->advertised())},
+                                           {"generation", generation},
+                                           {"profile", config.profile},
+                                           {"label", config.label},
+                                           {"pid", getpid()}});
+}
+
+int Agent::PollTimeout() const {
+  if (join_deadline_ == Clock::time_point::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(join_deadline_ - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+}
+
+std::optional<int> Agent::Turn() {
+  std::array<pollfd, 3> waits = {{{signals_, POLLIN, 0}, {notices_, POLLIN, 0}, {input_.fd(), POLLIN, 0}}};
+  poll(waits.data(), waits.size(), PollTimeout());
+  if (waits[0].revents != 0) OnSignal();
+  std::uint64_t notices;
+  if (waits[1].revents != 0 && read(notices_, &notices, sizeof notices) < 0) return Fail("cannot read an eventfd");
+  if (waits[2].revents != 0) {
+    for (const std::string& line : input_.Read()) OnLine(line);
+  }
+  if (left_) return 0;
+  if (displaced_) return Fail("another process has taken our name; this one ends");
+  if (console_.failed()) BeginLeave();  // nobody reads what we say
+  if (joined_) join_deadline_ = Clock::time_point::max();
+  if (join_deadline_ > Clock::now()) return std::nullopt;
+  join_deadline_ = Clock::time_point::max();
+  const absl::Status joined = node_->WaitJoined(Duration(1));
+  if (joined.ok() || leaving_) return std::nullopt;
+  return Fail(absl::StrCat("not joined within --join-timeout: ",
+                           OneLine(joined.message())));
+}
+
+void Agent::OnEvent(const Event& event) {
+  std::string_view note;
+  if (event.kind == EventKind::kJoinResult && !event.status.ok()) note = "it is retried";
+  console_.Print(event, note);
+  if (event.kind == EventKind::kJoined) joined_ = true;
+  if (event.kind == EventKind::kDisplaced) displaced_ = true;
+  Notify();
+}
+
+void Agent::Notify() {
+  const std::uint64_t one = 1;
+  // A counter that is full has been written to already.
+  [[maybe_unused]] const ssize_t written = write(notices_, &one, sizeof one);
+}
+
+void Agent::OnSignal() {
+  signalfd_siginfo signal;
+  while (read(signals_, &signal, sizeof signal) == sizeof signal) {
+    if (leaving_) std::_Exit(kInterruptedTwice);
+    BeginLeave();
+  }
+}
+
+void Agent::BeginLeave() {
+  if (leaving_) return;
+  leaving_ = true;
+  console_.Print("leaving", {{"event", "leaving"}});
+  const absl::Status status = node_->LeaveAsync(Duration::zero(), [this](const absl::Status&) {
+    left_ = true;
+    Notify();
+  });
+  if (!status.ok()) left_ = true;  // the node has stopped already
+}
+
+void Agent::OnLine(const std::string& line) {
+  if (line.empty()) return;
+  if (line == "members") return AnswerMembers();
+  if (line == "counters") return AnswerCounters();
+  if (line == "leave") return BeginLeave();
+  if (line == "help") return console_.Print("commands: members, counters, leave, help",
+                                            {{"answer", "help"}, {"commands", {"members", "counters", "leave", "help"}}});
+  console_.Print("unknown command; help lists them", {{"answer", "unknown"}, {"command", line}});
+}
+
+void Agent::AnswerMembers() {
+  const MembersView view = node_->Members();
+  std::ostringstream text;
+  text << view.Alive().size() << " ACTIVE of " << view.All().size() << " members";
+  Json members = Json::array();
+  for (const MemberPtr& member : view.All()) {
+    text << '\n' << "           " << *member << (member->self ? " (this one)" : "");
+    members.push_back(Json::parse(ToJson(*member)));
+  }
+  console_.Print(text.str(), {{"answer", "members"}, {"active", view.Alive().size()}, {"members", std::move(members)}});
+}
+
+void Agent::AnswerCounters() {
+  std::string text = "counters that are not 0";
+  Json counters = Json::object();
+  for (const CounterValue& counter : node_->Counters()) {
+    const std::string name(counter.name);
+    counters[name] = counter.value;
+    if (counter.value != 0) absl::StrAppend(&text, "\n           ", name, " ", counter.value);
+  }
+  console_.Print(text, {{"answer", "counters"}, {"counters", std::move(counters)}});
+}
+
+}  // namespace
+
+int RunAgent(const AgentOptions& options) { return Agent(options).Run(); }
+
+}  // namespace nekton

@@ -1,0 +1,96 @@
+#include "examples/agent/agent_options.h"
+
+#include <limits>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "examples/agent/arguments.h"
+#include "examples/agent/words.h"
+
+namespace nekton {
+
+const std::string_view kAgentHelp = R"(usage: nekton agent --name NAME [option...]
+
+Runs one member of a group and prints every event with its cause, one a line.
+
+  --name NAME           unique in the group, 1-128 bytes without spaces
+  --bind ADDRESS:PORT   where to listen, UDP and TCP (default 0.0.0.0:7946); port 0: the system's choice
+  --advertise A:P       what others are told; default: the bound address
+  --join HOST:PORT      a seed, retried for ever; may be repeated
+  --join-timeout TIME   ends with status 1 if nobody else is known by then (default: never)
+  --profile PROFILE     lan (default), wan or local
+  --label LABEL         name of the cluster, up to 64 bytes; members of another label are not heard
+  --tag KEY=VALUE       may be repeated; 512 bytes together
+  --generation N        of this start of the name; default: the time in ms
+  --detector DETECTOR   fixed (default)
+  --json                one JSON object a line, with "time" (wall clock, UTC) and "observer" (NAME); times in "at_ns"
+                        are CLOCK_BOOTTIME
+  --help                this text
+
+Commands on standard input, one a line: members, counters, leave, help.
+Ctrl-C or SIGTERM leaves the group; a second one ends the process at once.
+Status: 0 after a leave, 1 failed, 2 wrong arguments, 130 ended by a second Ctrl-C.
+)";
+
+namespace {
+
+absl::Status AddTag(std::string_view text, Config* config) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": must be KEY=VALUE"));
+  }
+  const bool added = config->tags.emplace(text.substr(0, equals), text.substr(equals + 1)).second;
+  return added ? absl::OkStatus()
+               : absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": key given twice"));
+}
+
+void Declare(Arguments* arguments, AgentOptions* options, std::string* profile) {
+  Config* config = &options->config;
+  arguments->Text("name", &config->name);
+  arguments->Text("bind", &config->bind);
+  arguments->Text("advertise", &config->advertise);
+  arguments->Each("join", [config](std::string_view seed) {
+    config->seeds.emplace_back(seed);
+    return absl::OkStatus();
+  });
+  arguments->Time("join-timeout", &options->join_timeout);
+  arguments->Text("profile", profile);
+  arguments->Text("label", &config->label);
+  arguments->Each("tag", [config](std::string_view tag) { return AddTag(tag, config); });
+  arguments->Count("generation", 1, std::numeric_limits<std::uint64_t>::max(), &config->generation);
+  arguments->One("detector", [config](std::string_view name) {
+    const absl::StatusOr<DetectorKind> detector = DetectorOf(name);
+    if (detector.ok()) config->detector = *detector;
+    return detector.status();
+  });
+  arguments->Flag("json", &options->json);
+}
+
+}  // namespace
+
+absl::StatusOr<AgentOptions> ParseAgentOptions(std::span<const char* const> given) {
+  // The first reading finds the profile, the second one changes it.
+  AgentOptions options;
+  std::string profile = "lan";
+  Arguments arguments;
+  Declare(&arguments, &options, &profile);
+  absl::Status status = arguments.Parse(given);
+  if (!status.ok()) return status;
+  options.help = arguments.help();
+  if (options.help) return options;
+  if (!arguments.given("name")) return absl::InvalidArgumentError("--name is missing");
+  if (arguments.given("join-timeout") && options.join_timeout == Duration::zero()) {
+    return absl::InvalidArgumentError("--join-timeout: must be above 0");
+  }
+  const absl::StatusOr<Config> config = ProfileOf(profile);
+  if (!config.ok()) return absl::Status(config.status().code(), absl::StrCat("--profile ", config.status().message()));
+  options = {.config = *config};
+  Arguments again;
+  Declare(&again, &options, &profile);
+  status = again.Parse(given);
+  if (status.ok()) status = options.config.Validate();
+  if (!status.ok()) return absl::InvalidArgumentError(OneLine(status.message()));
+  return options;
+}
+
+}  // namespace nekton

@@ -1,0 +1,24 @@
+// The arguments of `nekton agent`.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "swim/config.h"
+
+namespace nekton {
+
+struct AgentOptions {
+  Config config;            // valid
+  Duration join_timeout{};  // 0: none
+  bool json = false;
+  bool help = false;  // then nothing else is filled in
+};
+
+extern const std::string_view kAgentHelp;
+
+// InvalidArgument or Unimplemented, in one line.
+absl::StatusOr<AgentOptions> ParseAgentOptions(std::span<const char* const> arguments);
+
+}  // namespace nekton

@@ -1,0 +1,51 @@
+// What the members of a simulated group sent between two moments.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "phi/time.h"
+#include "swim/counters.h"
+#include "transport/simulator.h"
+
+namespace nekton {
+
+// Purposes of datagrams, and syncs over streams, with the counters of each.
+struct Purpose {
+  std::string_view name;
+  Counter messages;
+  Counter bytes;
+};
+inline constexpr std::array<Purpose, 4> kPurposes = {
+    {{"probe", Counter::kProbeDatagramsSent, Counter::kProbeBytesSent},
+     {"relay", Counter::kRelayDatagramsSent, Counter::kRelayBytesSent},
+     {"gossip", Counter::kGossipDatagramsSent, Counter::kGossipBytesSent},
+     {"reconnect", Counter::kReconnectDatagramsSent, Counter::kReconnectBytesSent}}};
+
+class SimTraffic {
+ public:
+  explicit SimTraffic(const Simulator* simulator) : simulator_(simulator) {}
+
+  void Begin() { base_ = Total(); }             // from here on it counts
+  void Ends(SimId id);                          // a member's process is about to end
+  void Passed(std::size_t live, Duration time)  // `live` members ran for `time`
+  {
+    member_time_ += static_cast<double>(live) * std::chrono::duration<double>(time).count();
+  }
+  void End() { sum_ = Difference(); }
+
+  double Of(Counter counter) const { return static_cast<double>(sum_[counter]); }
+  double member_seconds() const { return member_time_; }
+
+ private:
+  Counters Total() const;
+  Counters Difference() const;
+
+  const Simulator* simulator_;
+  Counters ended_;  // of the processes that ended
+  Counters base_;
+  Counters sum_;
+  double member_time_ = 0;  // s
+};
+
+}  // namespace nekton

@@ -1,0 +1,29 @@
+#include "examples/agent/words.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+namespace nekton {
+
+absl::StatusOr<Config> ProfileOf(std::string_view name) {
+  if (name == "lan") return Config::Lan();
+  if (name == "wan") return Config::Wan();
+  if (name == "local") return Config::Local();
+  if (name == "mesh" || name == "pair") {
+    return absl::UnimplementedError(absl::StrCat(Absl(name), ": not available yet; use lan, wan or local"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(name), ": no such profile; use lan, wan or local"));
+}
+
+absl::StatusOr<DetectorKind> DetectorOf(std::string_view name) {
+  if (name == "fixed") return DetectorKind::kFixed;
+  if (name == "phi") return absl::UnimplementedError("phi: not available yet; use fixed");
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(name), ": no such detector; use fixed"));
+}
+
+std::string OneLine(absl::string_view text) { return absl::StrReplaceAll(text, {{"\n", "; "}}); }
+
+std::string Quoted(std::string_view text) { return absl::StrCat("\"", absl::CHexEscape(Absl(text)), "\""); }
+
+}  // namespace nekton

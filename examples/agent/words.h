@@ -1,0 +1,27 @@
+// Words of the command line for what a Config holds.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "swim/config.h"
+
+namespace nekton {
+
+// "lan", "wan" or "local". Unimplemented for what a later release brings ("mesh", "pair"), else InvalidArgument.
+absl::StatusOr<Config> ProfileOf(std::string_view name);
+// "fixed". Unimplemented: "phi".
+absl::StatusOr<DetectorKind> DetectorOf(std::string_view name);
+
+// The mistakes of a configuration, one a line, in one line.
+std::string OneLine(absl::string_view text);
+// In quotes, with what is not printable escaped.
+std::string Quoted(std::string_view text);
+
+// In C++20 Abseil's string_view may be a type of its own.
+inline absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+inline std::string_view Std(absl::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace nekton

@@ -1,0 +1,225 @@
+#include "swim/config.h"
+
+#include <functional>
+#include <limits>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace nekton {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+Config Named() {
+  Config config = Config::Lan();
+  config.name = "alpha";
+  return config;
+}
+
+std::vector<std::string> Mistakes(const Config& config) {
+  const absl::Status status = config.Validate();
+  if (!status.ok()) {
+    EXPECT_TRUE(absl::IsInvalidArgument(status));
+  }
+  std::vector<std::string> lines;
+  std::istringstream in{std::string(status.message())};
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(ConfigTest, LanIsTheDefault) {
+  EXPECT_EQ(Config::Lan(), Config{});
+  EXPECT_THAT(Mistakes(Config{}), ElementsAre(StartsWith("name = \"\": ")));
+}
+
+TEST(ConfigTest, ShippedProfiles) {
+  const Config lan = Config::Lan();
+  EXPECT_EQ(lan.period, 1s);
+  EXPECT_EQ(lan.tolerated_pause, 3s);
+  EXPECT_EQ(lan.hearer_margin, 1s);
+  EXPECT_EQ(lan.forget_after, 90s);
+  EXPECT_EQ(lan.max_local_pause, 500ms);
+  const Config wan = Config::Wan();
+  EXPECT_EQ(wan.profile, "wan");
+  EXPECT_EQ(wan.period, 5s);
+  EXPECT_EQ(wan.tolerated_pause, 12s);
+  EXPECT_EQ(wan.hearer_margin, 3s);
+  EXPECT_EQ(wan.forget_after, 300s);
+  EXPECT_EQ(wan.max_local_pause, 1s);
+  const Config local = Config::Local();
+  EXPECT_EQ(local.profile, "local");
+  EXPECT_EQ(local.period, 500ms);
+  EXPECT_EQ(local.tolerated_pause, 1500ms);
+  EXPECT_EQ(local.hearer_margin, 500ms);
+  EXPECT_EQ(local.forget_after, 30s);
+  EXPECT_EQ(local.max_local_pause, 250ms);
+  for (Config config : {lan, wan, local}) {
+    EXPECT_EQ(config.attempts, 5U);
+    EXPECT_EQ(config.rumour_weight, 5U);
+    config.name = "alpha";
+    EXPECT_THAT(Mistakes(config), IsEmpty()) << config.profile;
+  }
+}
+
+TEST(ConfigTest, TheStmGetsItsThresholds) {
+  Config config = Named();
+  config.attempts = 3;
+  config.promote_threshold = 4;
+  config.rumour_weight = 2;
+  const StmConfig stm = config.Stm();
+  EXPECT_EQ(stm.demote_threshold, 3U);
+  EXPECT_EQ(stm.promote_threshold, 4U);
+  EXPECT_EQ(stm.rumour_weight, 2U);
+  EXPECT_EQ(stm.revive, Revive::kRefutation);
+  EXPECT_EQ(stm.recovery_hold, 0s);
+  EXPECT_EQ(stm.recovery_threshold, 1U);
+}
+
+TEST(ConfigTest, AllMistakesAtOnceOnePerLine) {
+  Config config = Named();
+  config.name = "al pha";
+  config.bind = "localhost:1";
+  config.advertise = "0.0.0.0:7946";
+  config.seeds = {"10.0.0.2:7946", "nowhere", "10.0.0.300:1"};
+  config.detector = DetectorKind::kPhi;
+  config.relays = 9;
+  config.forget_after = 5s;
+  config.datagram_max = 100;
+  EXPECT_THAT(Mistakes(config),
+              testing::UnorderedElementsAre(
+                  StartsWith("name = \"al pha\": must have 1-128 bytes"), StartsWith("bind = "),
+                  StartsWith("advertise = \"0.0.0.0:7946\": "), StartsWith("seeds[1] = \"nowhere\": "),
+                  StartsWith("seeds[2] = \"10.0.0.300:1\": "), "detector = phi: not available yet; use fixed",
+                  "relays = 9: must be from 0 to 8", "datagram_max = 100: must be from 512 to 65507",
+                  StartsWith("forget_after = 5 s: ")));
+}
+
+// One wrong value gives one line that begins with its field; the nearest right value gives none.
+struct Case {
+  std::string line;  // the beginning of the only line; empty: the configuration is sound
+  std::function<void(Config&)> change;
+};
+
+TEST(ConfigTest, EveryBoundary) {
+  const Case cases[] = {
+      {"", [](Config& c) { c.name = std::string(128, 'n'); }},
+      {"name = ", [](Config& c) { c.name = std::string(129, 'n'); }},
+      {"name = \"a\\n\": ", [](Config& c) { c.name = "a\n"; }},
+      {"", [](Config& c) { c.name = "d\u00e9lta"; }},
+      {"profile = ", [](Config& c) { c.profile = ""; }},
+      {"", [](Config& c) { c.label = std::string(64, 'l'); }},
+      {"label = ", [](Config& c) { c.label = std::string(65, 'l'); }},
+      {"label = ", [](Config& c) { c.label = "a\x1b"; }},
+      {"tags = 1 tags: they take 513 bytes",
+       [](Config& c) {
+         c.tags = {{"k", std::string(509, 'v')}};
+       }},
+      {"",
+       [](Config& c) {
+         c.tags = {{"k", std::string(508, 'v')}};
+       }},
+      {"tags = 1 tags: a tag has an empty key",
+       [](Config& c) {
+         c.tags = {{"", "v"}};
+       }},
+      {"detector = 7: ", [](Config& c) { c.detector = static_cast<DetectorKind>(7); }},
+      {"bind = \"\": address '': empty", [](Config& c) { c.bind = ""; }},
+      {"bind = \"1.2.3.4\": ", [](Config& c) { c.bind = "1.2.3.4"; }},
+      {"", [](Config& c) { c.bind = "[::]:0"; }},
+      {"advertise = \"1.2.3.4:0\": ", [](Config& c) { c.advertise = "1.2.3.4:0"; }},
+      {"advertise = \"[::]:1\": ", [](Config& c) { c.advertise = "[::]:1"; }},
+      {"", [](Config& c) { c.advertise = "1.2.3.4:1"; }},
+      {"", [](Config& c) { c.period = 10ms, c.gossip_interval = 10ms, c.max_local_pause = 10ms; }},
+      {"period = 0.009 s: must be from 0.01 s to 3600 s",
+       [](Config& c) { c.period = 9ms, c.gossip_interval = 9ms, c.max_local_pause = 9ms; }},
+      {"attempts = 9: must be from 1 to 8", [](Config& c) { c.attempts = 9; }},
+      {"", [](Config& c) { c.attempts = 8; }},
+      {"", [](Config& c) { c.attempts = c.rumour_weight = 1; }},
+      {"", [](Config& c) { c.relays = 0; }},
+      {"rumour_weight = 6: must be from 1 to attempts = 5", [](Config& c) { c.rumour_weight = 6; }},
+      {"rumour_weight = 0: ", [](Config& c) { c.rumour_weight = 0; }},
+      {"promote_threshold = 0: ", [](Config& c) { c.promote_threshold = 0; }},
+      {"tolerated_pause = 0.999999999 s: must not be below period = 1 s",
+       [](Config& c) { c.tolerated_pause = 1s - 1ns; }},
+      {"", [](Config& c) { c.tolerated_pause = 1s; }},
+      {"hold_alpha = -1: ", [](Config& c) { c.hold_alpha = -1; }},
+      {"hold_alpha = nan: ", [](Config& c) { c.hold_alpha = std::numeric_limits<double>::quiet_NaN(); }},
+      {"hold_beta = 0.5: ", [](Config& c) { c.hold_beta = 0.5; }},
+      {"hold_beta = inf: ", [](Config& c) { c.hold_beta = std::numeric_limits<double>::infinity(); }},
+      {"", [](Config& c) { c.hold_beta = 1; }},
+      {"confirmers = 8: must be from 0 to 7", [](Config& c) { c.confirmers = 8; }},
+      {"", [](Config& c) { c.confirmers = 7; }},
+      {"hearer_margin = -1 s: ", [](Config& c) { c.hearer_margin = -1s; }},
+      {"", [](Config& c) { c.hearer_margin = 0s; }},
+      // 100,000 members: 4 * 5 periods and the margin.
+      {"forget_after = 21 s: must be longer than the longest hold, which is 21 s",
+       [](Config& c) { c.forget_after = 21s; }},
+      {"", [](Config& c) { c.forget_after = 21s + 1us; }},
+      {"retransmit = 0: ", [](Config& c) { c.retransmit = 0; }},
+      {"gossip_fanout = 0: ", [](Config& c) { c.gossip_fanout = 0; }},
+      {"gossip_interval = 1.000000001 s: must not be above period = 1 s",
+       [](Config& c) { c.gossip_interval = 1s + 1ns; }},
+      {"gossip_interval = 0 s: ", [](Config& c) { c.gossip_interval = 0s; }},
+      {"digest_patience = 0: ", [](Config& c) { c.digest_patience = 0; }},
+      {"join_backoff_min = 0 s: ", [](Config& c) { c.join_backoff_min = 0s; }},
+      {"join_backoff_max = 0.249 s: must not be below join_backoff_min = 0.25 s",
+       [](Config& c) { c.join_backoff_max = 249ms; }},
+      {"seed_retry = 0.249 s: ", [](Config& c) { c.seed_retry = 249ms; }},
+      {"reconnect_periods = 0: ", [](Config& c) { c.reconnect_periods = 0; }},
+      {"stream_timeout = 0 s: ", [](Config& c) { c.stream_timeout = 0s; }},
+      {"leave_timeout = 0 s: ", [](Config& c) { c.leave_timeout = 0s; }},
+      {"max_local_pause = 1.000000001 s: must not be above period = 1 s",
+       [](Config& c) { c.max_local_pause = 1s + 1ns; }},
+      {"", [](Config& c) { c.max_local_pause = 1s; }},
+      {"datagram_max = 511: ", [](Config& c) { c.datagram_max = 511; }},
+      {"datagram_max = 65508: ", [](Config& c) { c.datagram_max = 65508; }},
+      {"", [](Config& c) { c.datagram_max = 512; }},
+      {"members_max = 1: ", [](Config& c) { c.members_max = 1; }},
+      {"", [](Config& c) { c.members_max = 2; }},
+  };
+  for (const Case& test : cases) {
+    Config config = Named();
+    test.change(config);
+    if (test.line.empty()) {
+      EXPECT_THAT(Mistakes(config), IsEmpty());
+    } else {
+      EXPECT_THAT(Mistakes(config), ElementsAre(StartsWith(test.line)));
+    }
+  }
+}
+
+TEST(ConfigTest, OurOwnRowFitsIntoOneDatagram) {
+  Config config = Named();
+  config.name = std::string(128, 'n');
+  config.tags = {{"k", std::string(508, 'v')}};
+  config.datagram_max = 720;
+  EXPECT_THAT(Mistakes(config), IsEmpty());
+  config.datagram_max = 719;
+  EXPECT_THAT(Mistakes(config), ElementsAre("datagram_max = 719: a ping that carries this name and these tags takes up "
+                                            "to 720 bytes"));
+}
+
+TEST(ConfigTest, Seeds) {
+  Config config = Named();
+  config.seeds = {"10.0.0.2:7946", "[2001:db8::1]:1", "[fe80::1%2]:1", "cluster.internal:65535", "a_b-c:1", "10a.0:1"};
+  EXPECT_THAT(Mistakes(config), IsEmpty());
+  for (const char* seed : {"",       "host",        "host:", "host:0",         "host:65536", "host:x",   ":1",
+                           "a b:1",  "h\n:1",       "h/x:1", "10.0.0.2",       "10.0.0.2:0", "10.0.0:1", "0.0.0.0:1",
+                           "[::]:1", "2001:db8::1", "[::1",  "[fe80::1%lo]:1", "[host]:1",   "host:1:2"}) {
+    config.seeds = {seed};
+    EXPECT_THAT(Mistakes(config), ElementsAre(StartsWith("seeds[0] = "))) << seed;
+  }
+  config.seeds = {std::string(253, 'h') + ":1"};
+  EXPECT_THAT(Mistakes(config), IsEmpty());
+  config.seeds = {std::string(254, 'h') + ":1"};
+  EXPECT_THAT(Mistakes(config), ElementsAre(HasSubstr("the host must be")));
+}
+
+}  // namespace
+}  // namespace nekton

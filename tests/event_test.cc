@@ -1,0 +1,257 @@
+#include "swim/event.h"
+
+#include <set>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "swim/event_json.h"
+
+namespace nekton {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+constexpr EventKind kLast = EventKind::kResync;
+
+MemberPtr Gamma(MemberStatus status = MemberStatus::kActive, std::uint64_t incarnation = 0) {
+  auto member = std::make_shared<MemberInfo>();
+  member->name = "gamma";
+  member->address = Address::V4(10, 0, 0, 3, 7946);
+  member->key = {1700000000000, incarnation};
+  member->status = status;
+  member->tags = {{"role", "db"}};
+  return member;
+}
+
+Event Make(EventKind kind, MemberPtr member = Gamma()) {
+  Event event;
+  event.kind = kind;
+  event.at = Instant(1500ms);
+  event.member = std::move(member);
+  return event;
+}
+
+Event FailedRound() {
+  Event event = Make(EventKind::kSuspected, Gamma(MemberStatus::kSuspect));
+  event.cause.own = true;
+  event.cause.reason = Reason::kProbeTimeout;
+  event.cause.observers = {"alpha"};
+  event.cause.attempts = {{0ms, 0, 0, false, false}, {200ms, 2, 0, false, false}, {400ms, 1, 1, true, true}};
+  return event;
+}
+
+Event HoldRanOut() {
+  Event event = Make(EventKind::kFailed, Gamma(MemberStatus::kInactive));
+  event.before = MemberStatus::kSuspect;
+  event.cause.transition = Transition::kConfirmDeadHoldElapsed;
+  event.cause.observers = {"alpha", "delta"};
+  event.cause.lasted = 2500ms;
+  return event;
+}
+
+TEST(EventTest, ASuspicionOfOurOwnShowsItsRound) {
+  EXPECT_EQ(Describe(FailedRound()),
+            "gamma SUSPECT (generation 1700000000000, incarnation 0): all 3 attempts of our own round failed: "
+            "+0.000s direct, +0.200s direct and 2 relays (0 nacks), "
+            "+0.400s direct and 1 relay (1 nack) and stream, refused");
+  Event event = FailedRound();
+  event.cause.attempts.resize(1);
+  EXPECT_THAT(Describe(event), HasSubstr(": the only attempt of our own round failed: +0.000s direct"));
+  event.cause.attempts.clear();
+  EXPECT_THAT(Describe(event), HasSubstr(": our own evidence, " + std::string(Name(Reason::kProbeTimeout))));
+}
+
+TEST(EventTest, AHeardSuspicionNamesItsAccusers) {
+  Event event = Make(EventKind::kSuspected, Gamma(MemberStatus::kSuspect, 4));
+  event.cause.transition = Transition::kGossip;
+  event.cause.observers = {"alpha", "delta"};
+  EXPECT_EQ(Describe(event), "gamma SUSPECT (generation 1700000000000, incarnation 4): accused by alpha, delta");
+}
+
+TEST(EventTest, AFailureSaysWhatEndedIt) {
+  EXPECT_EQ(Describe(HoldRanOut()),
+            "gamma INACTIVE (generation 1700000000000, incarnation 0) after 2.500 s as SUSPECT: its hold ran out; "
+            "accused by alpha, delta");
+  Event event = HoldRanOut();
+  event.cause.transition = Transition::kGossip;
+  EXPECT_THAT(Describe(event), HasSubstr(": a verdict of the group; accused by alpha, delta"));
+  event.cause.transition = Transition::kRefused;
+  EXPECT_THAT(Describe(event), HasSubstr(": its port refused the connection; "));
+}
+
+TEST(EventTest, ARecoverySaysHow) {
+  Event event = Make(EventKind::kRecovered, Gamma(MemberStatus::kActive, 1));
+  event.before = MemberStatus::kSuspect;
+  event.cause.transition = Transition::kRefuted;
+  event.cause.lasted = 300ms;
+  EXPECT_EQ(
+      Describe(event),
+      "gamma ACTIVE (generation 1700000000000, incarnation 1) after 0.300 s as SUSPECT: refuted with incarnation 1");
+  event.cause.transition = Transition::kPromotionThreshold;
+  EXPECT_THAT(Describe(event), HasSubstr(": it answers again"));
+}
+
+TEST(EventTest, ARestartShowsBothGenerations) {
+  Event event = Make(EventKind::kRestarted);
+  event.before = MemberStatus::kInactive;
+  event.generation_before = 1600000000000;
+  EXPECT_EQ(Describe(event), "gamma restarted: generation 1600000000000 -> 1700000000000; it was INACTIVE");
+  event.generation_before = 0;
+  EXPECT_EQ(Describe(event), "gamma restarted: generation 1700000000000; it was INACTIVE");
+}
+
+TEST(EventTest, TheOtherKinds) {
+  const std::string key = "gamma (generation 1700000000000, incarnation 0)";
+  EXPECT_EQ(Describe(Make(EventKind::kJoined)), key + " joined at 10.0.0.3:7946");
+  EXPECT_EQ(Describe(Make(EventKind::kLeft)), key + " left");
+  EXPECT_EQ(Describe(Make(EventKind::kUpdated)), key + " updated: at 10.0.0.3:7946 with tags {role=db}");
+  EXPECT_EQ(Describe(Make(EventKind::kForgotten)), key + " forgotten: its tombstone ended");
+  EXPECT_THAT(Describe(Make(EventKind::kReplaced)), HasSubstr("replaced, another name has its address 10.0.0.3:7946"));
+  EXPECT_THAT(Describe(Make(EventKind::kDisplaced)), HasSubstr("another process has our name"));
+  EXPECT_THAT(Describe(Make(EventKind::kStreamOnly)), HasSubstr("over the stream but not by datagram"));
+
+  Event event = Make(EventKind::kAccused, Gamma(MemberStatus::kActive, 7));
+  event.cause.observers = {"beta"};
+  EXPECT_EQ(Describe(event), "we, gamma, were accused by beta: refuted with incarnation 7");
+
+  event = Make(EventKind::kNameConflict);
+  event.address = Address::V4(10, 0, 0, 9, 1);
+  EXPECT_EQ(Describe(event), "name conflict: two live processes claim gamma, at 10.0.0.3:7946 and at 10.0.0.9:1");
+
+  event = Make(EventKind::kJoinResult, nullptr);
+  event.address = Address::V4(10, 0, 0, 9, 1);
+  EXPECT_EQ(Describe(event), "join through 10.0.0.9:1: OK");
+  event.status = absl::UnavailableError("no answer\nin 5 s");
+  EXPECT_EQ(Describe(event), "join through 10.0.0.9:1: UNAVAILABLE: no answer\\x0ain 5 s");
+
+  event = Make(EventKind::kLeaveDone, nullptr);
+  event.heard_by = 3;
+  EXPECT_EQ(Describe(event), "leave done, heard by 3 members: OK");
+
+  event = Make(EventKind::kPaused, nullptr);
+  event.duration = 3200ms;
+  EXPECT_EQ(Describe(event), "this process did not run for 3.200 s; nobody is accused for it");
+  EXPECT_THAT(Describe(Make(EventKind::kResync, nullptr)), HasSubstr("lost"));
+}
+
+TEST(EventTest, EveryKindHasItsOwnNameAndOneLine) {
+  std::set<std::string_view> names;
+  for (unsigned i = 0; i <= static_cast<unsigned>(kLast); ++i) {
+    const auto kind = static_cast<EventKind>(i);
+    EXPECT_TRUE(names.insert(Name(kind)).second);
+    for (const MemberPtr& member : {Gamma(), MemberPtr()}) {
+      const Event event = Make(kind, member);
+      std::ostringstream out;
+      out << event;
+      EXPECT_EQ(out.str(), Describe(event));
+      EXPECT_GT(out.str().size(), 3U) << Name(kind);
+      EXPECT_THAT(out.str(), Not(HasSubstr("\n")));
+      const Json json = Json::parse(ToJson(event));
+      EXPECT_EQ(json.at("event"), std::string(Name(kind)));
+      EXPECT_EQ(json.contains("name"), member != nullptr);
+    }
+  }
+  EXPECT_EQ(names.count("?"), 0U);
+  EXPECT_EQ(Name(static_cast<EventKind>(200)), "?");
+  EXPECT_EQ(Name(MemberStatus::kInactive), "INACTIVE");
+  EXPECT_EQ(Name(MemberStatus::kLeft), "LEFT");
+}
+
+TEST(EventTest, AMemberPrintsItself) {
+  std::ostringstream out;
+  out << *Gamma(MemberStatus::kSuspect, 2);
+  EXPECT_EQ(out.str(), "gamma SUSPECT at 10.0.0.3:7946 (generation 1700000000000, incarnation 2) {role=db}");
+}
+
+TEST(EventTest, ATerminalIsNotAtThePeersMercy) {
+  MemberInfo member = *Gamma();
+  member.name = "a\x1b[2Jb\x7f";
+  member.tags = {{"k\n", "v\r"}};
+  std::ostringstream out;
+  out << member;
+  EXPECT_THAT(out.str(), HasSubstr("a\\x1b[2Jb\\x7f"));
+  EXPECT_THAT(out.str(), HasSubstr("{k\\x0a=v\\x0d}"));
+}
+
+TEST(EventJsonTest, ASuspicion) {
+  const Json json = Json::parse(ToJson(FailedRound()));
+  const Json expected = Json::parse(R"({
+    "event": "suspected", "at_ns": 1500000000,
+    "name": "gamma", "address": "10.0.0.3:7946", "generation": 1700000000000, "incarnation": 0, "status": "SUSPECT",
+    "self": false, "tags": {"role": "db"},
+    "before": "ACTIVE", "transition": "demotion_threshold", "own": true, "reason": "probe_timeout",
+    "observers": ["alpha"],
+    "attempts": [
+      {"after_s": 0.0, "relays": 0, "nacks": 0, "stream": false, "refused": false},
+      {"after_s": 0.2, "relays": 2, "nacks": 0, "stream": false, "refused": false},
+      {"after_s": 0.4, "relays": 1, "nacks": 1, "stream": true, "refused": true}]})");
+  EXPECT_EQ(json, expected) << json.dump(1);
+}
+
+TEST(EventJsonTest, AFailureAndARestart) {
+  Json json = Json::parse(ToJson(HoldRanOut()));
+  EXPECT_EQ(json.at("before"), "SUSPECT");
+  EXPECT_EQ(json.at("lasted_s"), 2.5);
+  EXPECT_EQ(json.at("own"), false);
+  EXPECT_EQ(json.at("observers"), Json::parse(R"(["alpha", "delta"])"));
+  EXPECT_FALSE(json.contains("reason"));
+  EXPECT_FALSE(json.contains("attempts"));
+  Event event = Make(EventKind::kRestarted);
+  event.generation_before = ~std::uint64_t{0};
+  json = Json::parse(ToJson(event));
+  EXPECT_EQ(json.at("generation_before").get<std::uint64_t>(), ~std::uint64_t{0});
+}
+
+TEST(EventJsonTest, ResultsAndPauses) {
+  Event event = Make(EventKind::kJoinResult, nullptr);
+  event.address = Address::V4(10, 0, 0, 9, 1);
+  Json json = Json::parse(ToJson(event));
+  EXPECT_EQ(json, Json::parse(R"({"event": "join_result", "at_ns": 1500000000, "other_address": "10.0.0.9:1",
+                                  "result": "OK"})"));
+  event.kind = EventKind::kLeaveDone;
+  event.heard_by = 2;
+  event.status = absl::DeadlineExceededError("say \"bye\"");
+  json = Json::parse(ToJson(event));
+  EXPECT_EQ(json.at("result"), "DEADLINE_EXCEEDED");
+  EXPECT_EQ(json.at("message"), "say \"bye\"");
+  EXPECT_EQ(json.at("heard_by"), 2);
+  event.kind = EventKind::kPaused;
+  event.duration = 1ns;
+  EXPECT_THAT(ToJson(event), HasSubstr("\"duration_s\":0.000000001"));
+  event.duration = -(1s + 5ns);
+  EXPECT_THAT(ToJson(event), HasSubstr("\"duration_s\":-1.000000005"));
+}
+
+TEST(EventJsonTest, AnyBytesMakeGoodJson) {
+  MemberInfo member = *Gamma();
+  const auto name_of = [&member](std::string name) {
+    member.name = std::move(name);
+    return Json::parse(ToJson(member)).at("name").get<std::string>();
+  };
+  std::string controls;
+  for (char c = 1; c < 0x20; ++c) controls += c;
+  controls += "\"\\\x7f/";
+  controls.push_back('\0');
+  EXPECT_EQ(name_of(controls), controls);
+  for (const char* good : {"d\u00e9lta", "\u0080\u07ff\u0800\ud7ff\ue000\uffff", "\U00010000\U0010ffff"}) {
+    EXPECT_EQ(name_of(good), good);
+  }
+  const std::string bad = "\ufffd";
+  EXPECT_EQ(name_of("a\x80z"), "a" + bad + "z");                  // a lone tail
+  EXPECT_EQ(name_of("a\xc3"), "a" + bad);                         // cut off
+  EXPECT_EQ(name_of("\xc0\xaf"), bad + bad);                      // overlong
+  EXPECT_EQ(name_of("\xe0\x9f\xbf"), bad + bad + bad);            // overlong
+  EXPECT_EQ(name_of("\xed\xa0\x80"), bad + bad + bad);            // a surrogate
+  EXPECT_EQ(name_of("\xf4\x90\x80\x80"), bad + bad + bad + bad);  // above U+10FFFF
+  EXPECT_EQ(name_of("\xf8\xff"), bad + bad);
+  EXPECT_EQ(name_of("\xe2\x82x"), bad + bad + "x");
+}
+
+}  // namespace
+}  // namespace nekton

@@ -1,0 +1,154 @@
+#include "tests/wire_samples.h"
+
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include "swim/tags.h"
+
+namespace nekton {
+namespace {
+
+constexpr std::uint64_t kSender = 0x0102030405060708;
+constexpr std::uint64_t kTarget = 0x1112131415161718;
+constexpr std::uint64_t kGeneration = 1700000000000;
+constexpr std::uint64_t kLargest = ~std::uint64_t{0};
+
+const Address kAlpha = Address::V4(10, 0, 0, 1, 7946);
+const Address kBeta = Address::V4(10, 0, 0, 2, 7946);
+
+Address Parsed(std::string_view text) { return Address::Parse(text).value(); }
+
+Frame MakeFrame(FrameType type, std::uint16_t incarnation, std::uint32_t sequence, std::uint8_t flags = 0) {
+  Frame frame;
+  frame.type = type;
+  frame.flags = flags;
+  frame.label = kSampleLabel;
+  frame.sender = kSender;
+  frame.incarnation = incarnation;
+  frame.sequence = sequence;
+  return frame;
+}
+
+Frame Ping(std::uint16_t incarnation, std::uint32_t sequence, std::uint32_t digest) {
+  Frame frame = MakeFrame(FrameType::kPing, incarnation, sequence);
+  frame.digest = digest;
+  return frame;
+}
+
+Frame PingReq(const Address& target, Duration budget) {
+  Frame frame = MakeFrame(FrameType::kPingReq, 0, 2);
+  frame.target = kTarget;
+  frame.target_address = target;
+  frame.budget = budget;
+  return frame;
+}
+
+Frame RelayedAck() {
+  Frame frame = MakeFrame(FrameType::kRelayedAck, 0, 3);
+  frame.target = kTarget;
+  return frame;
+}
+
+Frame Sync(FrameType type, std::uint8_t version_max, std::string_view label, std::uint8_t flags = 0) {
+  Frame frame = MakeFrame(type, 0, 8, flags);
+  frame.version_min = 1;
+  frame.version_max = version_max;
+  frame.label_text = label;
+  return frame;
+}
+
+Frame Busy() {
+  Frame frame = MakeFrame(FrameType::kRefusal, 0, 8);
+  frame.refusal = Refusal::kBusy;
+  frame.text = "32 syncs at once";
+  return frame;
+}
+
+Update About(UpdateKind kind, std::string_view name, const Address& address, LifeKey key) {
+  Update update;
+  update.kind = kind;
+  update.name = name;
+  update.address = address;
+  update.key = key;
+  return update;
+}
+
+Update Accusing(Update update, std::initializer_list<Accuser> accusers) {
+  for (const Accuser& accuser : accusers) update.accusers[update.accuser_count++] = accuser;
+  return update;
+}
+
+}  // namespace
+
+std::vector<Update> UpdateSamples() {
+  static const std::string tags = EncodeTags({{"role", "db"}, {"zone", ""}}).value();
+  Update alive = About(UpdateKind::kAlive, "alpha", kAlpha, {kGeneration, 3});
+  alive.detailed = true;
+  alive.version_min = 1;
+  alive.version_max = 1;
+  alive.tags = tags;
+  const Update bare = About(UpdateKind::kAlive, "beta", kBeta, {1, 0});
+  const Update suspect =
+      Accusing(About(UpdateKind::kSuspect, "gamma", Parsed("[2001:db8::1]:7000"), {kGeneration, 127}),
+               {{0xa1, false}, {0xb2b2b2b2b2b2b2b2, true}});
+  Update dead =
+      Accusing(About(UpdateKind::kDead, "d\u00e9lta", Parsed("[fe80::3%2]:9"), {kLargest, kLargest}), {{0xa1, true}});
+  dead.age = std::chrono::milliseconds(128);
+  Update left = About(UpdateKind::kLeft, "e", kBeta, {128, 16384});
+  left.age = std::chrono::seconds(90);
+  return {alive, bare, suspect, dead, left};
+}
+
+std::vector<WireSample> WireSamples() {
+  const std::vector<Update> all = UpdateSamples();
+  const Update& alive = all[0];
+  const Update& bare = all[1];
+  const Update& suspect = all[2];
+  const Update& dead = all[3];
+  return {
+      {"ping", false, Ping(0x0a0b, 0x0c0d0e0f, 0xa1a2a3a4), {}},
+      {"ack", false, MakeFrame(FrameType::kAck, 0x0a0b, 0x0c0d0e0f, kFlagDiffers), {}},
+      {"ack_stranger", false, MakeFrame(FrameType::kAck, 0, 1, kFlagStranger), {}},
+      {"ping_req", false, PingReq(kBeta, std::chrono::milliseconds(800)), {}},
+      {"ping_req_scoped", false, PingReq(Parsed("[fe80::3%2]:9"), std::chrono::milliseconds(65535)), {}},
+      {"relayed_ack", false, RelayedAck(), {}},
+      {"nack", false, MakeFrame(FrameType::kNack, 0, 3), {}},
+      {"gossip_empty", false, MakeFrame(FrameType::kGossip, 0, 0), {}},
+      {"gossip", false, MakeFrame(FrameType::kGossip, 0xffff, 0xffffffff), all},
+      {"ping_suspect", false, Ping(0, 4, 5), {suspect}},
+      {"ack_alive", false, MakeFrame(FrameType::kAck, 4, 4), {alive}},
+      {"stream_ping", true, Ping(0, 6, 7), {}},
+      {"stream_ack", true, MakeFrame(FrameType::kAck, 0, 6), {bare}},
+      {"sync", true, Sync(FrameType::kSync, 1, "blue", kFlagJoin), {alive, suspect}},
+      {"sync_no_label", true, Sync(FrameType::kSync, 3, ""), {}},
+      {"sync_reply", true, Sync(FrameType::kSyncReply, 2, ""), {alive, bare, dead}},
+      {"refusal", true, Busy(), {}},
+  };
+}
+
+std::vector<std::byte> Encode(const Frame& frame, std::span<const Update> updates) {
+  std::vector<std::byte> bytes;
+  FrameWriter writer(frame, kSyncBytesMax, bytes);
+  for (const Update& update : updates) EXPECT_TRUE(writer.Add(update)) << update.name;
+  writer.Finish();
+  return bytes;
+}
+
+Fault DecodeAs(bool stream, std::span<const std::byte> bytes, Frame* frame) {
+  return stream ? DecodeStream(bytes, kSampleLabel, frame) : DecodeDatagram(bytes, kSampleLabel, frame);
+}
+
+std::vector<Update> ReadAll(const Frame& frame) {
+  std::vector<Update> updates;
+  UpdateReader reader(frame.updates);
+  for (Update update; reader.Next(&update);) updates.push_back(update);
+  return updates;
+}
+
+void Reseal(std::vector<std::byte>& bytes) {
+  const std::size_t covered = bytes.size() - 4;
+  const std::uint32_t checksum = XXH32(bytes.data(), covered, 0);
+  for (std::size_t i = 0; i < 4; ++i) bytes[covered + i] = static_cast<std::byte>(checksum >> (8 * i));
+}
+
+}  // namespace nekton
