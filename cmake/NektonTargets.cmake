@@ -5,14 +5,14 @@ set(NEKTON_ABSL absl::status absl::statusor absl::strings absl::str_format absl:
 
 add_library(nekton_options INTERFACE)
 target_compile_options(nekton_options INTERFACE
-  -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${NEKTON_WERROR}>:-Werror>
+  -Wall -Wextra -Wconversion -Wshadow
+  # Not with sanitizers: gcc advises against it, for they bring false warnings (here from <regex>).
+  $<$<AND:$<BOOL:${NEKTON_WERROR}>,$<NOT:$<BOOL:${NEKTON_SANITIZE}>>>:-Werror>
   # The same bits from every compiler: a fused multiply-add rounds once where two operations round twice.
   -ffp-contract=off)
 if(NEKTON_SANITIZE)
   set(sanitizer_flags "-fsanitize=${NEKTON_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  # gcc's own page on sanitizers: this warning has false positives with them, here inside <regex>.
-  target_compile_options(nekton_options INTERFACE ${sanitizer_flags}
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  target_compile_options(nekton_options INTERFACE ${sanitizer_flags})
   target_link_options(nekton_options INTERFACE ${sanitizer_flags})
   target_compile_definitions(nekton_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()

@@ -180,9 +180,12 @@ void MemberTable::LeaveRing(PeerId row) {
     rows_[ring_[hole]].ring = hole;
     hole = cursor_;
   }
-  ring_[hole] = ring_.back();
-  rows_[ring_[hole]].ring = hole;
+  const PeerId last = ring_.back();
   ring_.pop_back();
+  if (hole < ring_.size()) {  // else nothing is behind it: at the end of a round the last one may have just moved
+    ring_[hole] = last;
+    rows_[last].ring = hole;
+  }
   rows_[row].ring = kNoPeer;
 }
 

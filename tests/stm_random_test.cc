@@ -190,7 +190,7 @@ class Comparison {
 TEST(StmRandomTest, AgreesWithTheSlowModel) {
   Coverage coverage;
   for (const Setting& setting : kSettings) {
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       Comparison comparison(setting.config, seed);
       for (int step = 0; step < 10'000; ++step) {
         comparison.Step();

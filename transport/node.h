@@ -29,7 +29,9 @@
 #include "swim/address.h"
 #include "swim/config.h"
 #include "swim/event.h"
+#include "transport/log.h"
 #include "transport/members_view.h"
+#include "transport/resolver.h"
 #include "transport/subscription.h"
 
 extern "C" {
@@ -38,14 +40,7 @@ typedef struct uv_loop_s uv_loop_t;
 
 namespace nekton {
 
-enum class LogLevel : std::uint8_t { kInfo, kWarning, kError };
-std::string_view Name(LogLevel level);  // "info", "warning", "error"
-using LogSink = std::function<void(LogLevel, std::string_view line)>;
-
 // Looks a host name up: all its addresses, whose port is ignored. It blocks, on a thread of its own. It may still run
-// when the node is gone, so it must own what it uses.
-using ResolveFunction = std::function<absl::StatusOr<std::vector<Address>>(const std::string& host)>;
-
 struct NodeOptions {
   LogSink log;                      // lines in words, without a newline; none by default
   std::size_t event_queue = 16384;  // Start: events that wait for a slow handler; >= 1

@@ -1,0 +1,62 @@
+#include "transport/driver.h"
+
+#include <iterator>
+#include <utility>
+
+namespace nekton {
+
+Driver::Driver(Member member, Transport& transport, std::function<Tick()> clock)
+    : member_(std::move(member)), transport_(transport), clock_(std::move(clock)) {}
+
+void Driver::OnDatagram(const Address& from, std::span<const std::byte> bytes) {
+  ++inputs_;
+  member_.Receive(clock_(), from, bytes, out_);
+  Drain();
+}
+
+void Driver::OnRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes) {
+  ++inputs_;
+  member_.Serve(clock_(), from, id, bytes, out_);
+  Drain();
+}
+
+void Driver::OnAnswer(ExchangeId id, const absl::Status& status, std::span<const std::byte> bytes) {
+  ++inputs_;
+  member_.Answer(clock_(), id, status, bytes, out_);
+  Drain();
+}
+
+void Driver::OnTrouble(const Address& about, Trouble trouble) {
+  ++inputs_;
+  member_.Report(clock_(), about, trouble, out_);
+  Drain();
+}
+
+void Driver::Wake() {
+  member_.Wake(clock_(), out_);
+  Drain();
+}
+
+absl::Status Driver::Order(const Command& command) {
+  absl::Status status = member_.Order(clock_(), command, out_);
+  Drain();
+  return status;
+}
+
+void Driver::Drain() {
+  ++changes_;
+  if (out_.empty()) return;
+  // No callback comes from inside a call of the transport, so the outbox stays as it is meanwhile.
+  for (const Outbox::Datagram& d : out_.datagrams()) transport_.Send(d.to, out_.bytes(d));
+  for (Outbox::Request& r : out_.requests()) transport_.Exchange(r.id, r.to, r.limit, std::move(r.bytes));
+  for (Outbox::Reply& r : out_.replies()) transport_.Reply(r.id, std::move(r.bytes));
+  events_.insert(events_.end(), out_.events().begin(), out_.events().end());
+  out_.Clear();
+}
+
+void Driver::TakeEvents(std::vector<Event>& events) {
+  events.insert(events.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
+  events_.clear();
+}
+
+}  // namespace nekton
