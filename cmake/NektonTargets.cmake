@@ -6,10 +6,12 @@ set(NEKTON_ABSL absl::status absl::statusor absl::strings absl::str_format absl:
 add_library(nekton_options INTERFACE)
 target_compile_options(nekton_options INTERFACE
   -Wall -Wextra -Wconversion -Wshadow
-  # Not with sanitizers: gcc advises against it, for they bring false warnings (here from <regex>).
-  $<$<AND:$<BOOL:${NEKTON_WERROR}>,$<NOT:$<BOOL:${NEKTON_SANITIZE}>>>:-Werror>
   # The same bits from every compiler: a fused multiply-add rounds once where two operations round twice.
   -ffp-contract=off)
+# Not with sanitizers: gcc advises against it, for they bring false warnings (here from <regex>).
+if(NEKTON_WERROR AND NOT NEKTON_SANITIZE)
+  target_compile_options(nekton_options INTERFACE -Werror)
+endif()
 if(NEKTON_SANITIZE)
   set(sanitizer_flags "-fsanitize=${NEKTON_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_compile_options(nekton_options INTERFACE ${sanitizer_flags})

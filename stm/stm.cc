@@ -237,7 +237,6 @@ void Stm::StartHold(const Input& in, Record& record, bool by_us) {
 
 void Stm::StopHold(PeerId peer, Record& record) {
   record.running = false;
-  record.awaits_signal = false;
   holds_.Cancel(peer);
 }
 
@@ -258,7 +257,6 @@ void Stm::CommitSuspect(const Input& in, Record& record, Transition transition, 
   Emit(in, record, State::kSuspect, transition);
   record.state = State::kSuspect;
   record.since = in.now;
-  record.demote = 0;
   record.terms = terms;
   StartHold(in, record, by_us);
 }
@@ -267,7 +265,6 @@ void Stm::CommitInactive(const Input& in, Record& record, Transition transition)
   Emit(in, record, State::kInactive, transition);
   record.state = State::kInactive;
   record.since = in.now;
-  record.demote = 0;
   record.promote = 0;
   StopHold(in.peer, record);
 }

@@ -26,7 +26,7 @@ namespace nekton {
 enum class Revive : std::uint8_t {
   kRefutation,  // only by its own alive at a higher key (SWIM)
   kHealthy,     // by kHealthy signals after recovery_hold (HB)
-  kJoinOnly,    // only by Restart() after a fresh join (ADR)
+  kJoinOnly,    // only by Restarted() after a fresh join (ADR)
 };
 
 struct StmConfig {
@@ -109,7 +109,7 @@ class Stm {
     Instant since{};                              // when `state` was committed; unused while ACTIVE
     Instant end{};                                // of the hold, while it runs
     HoldTerms terms;                              // of the hold, kept for when it starts again
-    std::uint32_t demote = 0;                     // our own kSuspect while ACTIVE; rumours count on top
+    std::uint32_t demote = 0;                     // our own kSuspect while ACTIVE, unused later; rumours count on top
     std::uint32_t promote = 0;                    // kHealthy while SUSPECT or INACTIVE
     std::array<PeerId, kMaxRumours> observers{};  // whose rumours at `key` have been counted
     std::uint8_t rumours = 0;                     // how many of them
@@ -117,7 +117,7 @@ class Stm {
     bool gone = false;           // left or replaced: nothing counts until a higher key
     bool running = false;        // the hold of a SUSPECT peer; false: cancelled by a kHealthy
     bool by_us = false;          // the running hold was started by Apply
-    bool awaits_signal = false;  // we paused: it does not end before one more kSuspect of ours
+    bool awaits_signal = false;  // and since then we paused: it needs one more kSuspect of ours
 
     bool Raise(LifeKey newer);  // returns whether `newer` was higher
   };

@@ -226,6 +226,7 @@ TEST(StmPause, WhoStartedTheHoldLastDecides) {
   theirs.stm.Paused(theirs.now, seconds(10));
   theirs.Rumour(7, {5, 4});
   EXPECT_EQ(theirs.NextDeadline(), seconds(90));
+  EXPECT_EQ(theirs.Suspect(), Outcome::kNoEffect);  // none is needed
   theirs.stm.Paused(theirs.now, seconds(10));
   EXPECT_EQ(theirs.NextDeadline(), seconds(100));
 }

@@ -252,6 +252,8 @@ TEST(StmDeparted, NothingCountsUntilAHigherKey) {
     EXPECT_EQ(scene.stm.count(Outcome::kLeft), 8u);
     EXPECT_EQ(scene.Changes(), "");
     scene.key = kHigher;
+    EXPECT_EQ(scene.Suspect(), Outcome::kNoEffect);  // heard again, though still INACTIVE
+    EXPECT_EQ(scene.Suspect(), Outcome::kNoEffect);
     EXPECT_EQ(scene.Healthy(), Outcome::kApplied);
     EXPECT_EQ(scene.Changes(), "INACTIVE>ACTIVE recovery_window_elapsed");
   }

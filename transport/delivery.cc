@@ -7,6 +7,12 @@
 #include "absl/strings/str_cat.h"
 
 namespace nekton {
+namespace {
+
+// Longer waits would overflow the clock.
+constexpr Duration kWaitMax = std::chrono::hours(24 * 365);
+
+}  // namespace
 
 std::string_view Name(LogLevel level) {
   switch (level) {
@@ -53,12 +59,15 @@ void Delivery::Publish(const MembersView* view, std::vector<Event>& events) {
     Queue(events);
   }
   changed_.notify_all();
-  Kick();
+  work_.notify_one();
 }
 
 void Delivery::Queue(std::vector<Event>& events) {
   last_event_ += events.size();
-  if (subscribers_.empty()) return events.clear();
+  if (subscribers_.empty()) {
+    events_.clear();
+    return events.clear();
+  }
   if (options_.bound != 0 && events_.size() + events.size() > options_.bound) {
     // All of it goes: the snapshot that was published with these events tells more than any part of them.
     losses_.events += events_.size() + events.size();
@@ -96,7 +105,7 @@ void Delivery::Log(LogLevel level, std::string line) {
     }
     lines_.push_back({level, std::move(line)});
   }
-  Kick();
+  work_.notify_one();
 }
 
 void Delivery::LeaveEnded(const absl::Status& status) {
@@ -108,12 +117,7 @@ void Delivery::LeaveEnded(const absl::Status& status) {
     on_left_.clear();
   }
   changed_.notify_all();
-  Kick();
-}
-
-void Delivery::Kick() {
   work_.notify_one();
-  if (options_.kick) options_.kick();
 }
 
 // ---- the dispatcher
@@ -128,8 +132,9 @@ void Delivery::Run() {
   dispatcher_ = std::this_thread::get_id();
   for (;;) {
     work_.wait(lock, [this] { return stopped_ || Pending(); });
-    if (!Next(lock)) return;
+    if (!Next(lock)) break;
   }
+  dispatcher_ = std::thread::id();  // the number may be another thread's soon
 }
 
 void Delivery::Dispatch() {
@@ -141,11 +146,16 @@ void Delivery::Dispatch() {
   }
 }
 
+void Delivery::DispatchHere() {
+  const Lock lock(mutex_);
+  dispatcher_ = std::this_thread::get_id();
+}
+
 // Makes one step; false once stopped.
 bool Delivery::Next(Lock& lock) {
   if (stopped_) return false;
-  const auto waits = std::find_if(subscribers_.begin(), subscribers_.end(),
-                                  [](const auto& s) { return s->snapshot.has_value(); });
+  const auto waits =
+      std::find_if(subscribers_.begin(), subscribers_.end(), [](const auto& s) { return s->snapshot.has_value(); });
   if (!lines_.empty()) {
     const Line line = std::move(lines_.front());
     lines_.pop_front();
@@ -179,13 +189,21 @@ void Delivery::Outside(Lock& lock, std::uint64_t subscriber, Call call) {
   idle_.notify_all();
 }
 
+// Lets go of what belongs to users: its destructors are their code and may call us.
+template <typename Users>
+void Delivery::Free(Lock& lock, Users& users) {
+  lock.unlock();
+  users = Users();
+  lock.lock();
+}
+
 void Delivery::Tell(Lock& lock, const std::shared_ptr<Subscriber>& subscriber, const Event& event) {
   if (stopped_ || subscriber->cancelled) return;
   Outside(lock, subscriber->id, [&] { subscriber->handler(event); });
 }
 
 void Delivery::TellSnapshot(Lock& lock, const std::shared_ptr<Subscriber>& subscriber) {
-  const std::shared_ptr<Subscriber> keep = subscriber;  // the table may change meanwhile
+  std::shared_ptr<Subscriber> keep = subscriber;  // the table may change meanwhile
   const MembersView view = *std::exchange(keep->snapshot, std::nullopt);
   for (const MemberPtr& member : view.Routable()) {
     if (member->self) continue;
@@ -196,16 +214,18 @@ void Delivery::TellSnapshot(Lock& lock, const std::shared_ptr<Subscriber>& subsc
     event.address = member->address;
     Tell(lock, keep, event);
   }
+  Free(lock, keep);
 }
 
 void Delivery::TellEvent(Lock& lock) {
   const std::uint64_t number = last_event_ - events_.size() + 1;
   const Event event = std::move(events_.front());
   events_.pop_front();
-  const std::vector<std::shared_ptr<Subscriber>> all = subscribers_;
+  std::vector<std::shared_ptr<Subscriber>> all = subscribers_;
   for (const auto& subscriber : all) {
     if (number > subscriber->after) Tell(lock, subscriber, event);
   }
+  Free(lock, all);
 }
 
 bool Delivery::OnDispatcher() const {
@@ -222,6 +242,8 @@ void Delivery::Stop() {
   stopped_ = true;
   dropped.swap(on_left_);
   ready.swap(ready_);
+  events_.clear();
+  lines_.clear();
   work_.notify_all();
   changed_.notify_all();
   if (running_on_ != std::this_thread::get_id()) {
@@ -256,14 +278,15 @@ Subscription Delivery::Subscribe(EventHandler handler, SubscribeFrom from) {
     if (from == SubscribeFrom::kSnapshot) subscriber->snapshot = view_;
     subscribers_.push_back(subscriber);
   }
-  if (from == SubscribeFrom::kSnapshot) Kick();
+  work_.notify_one();
   return Subscription(shared_from_this(), subscriber->id);
 }
 
 void Delivery::Cancel(std::uint64_t id) {
   std::shared_ptr<Subscriber> dying;  // its handler is freed outside the lock
   Lock lock(mutex_);
-  const auto found = std::find_if(subscribers_.begin(), subscribers_.end(), [id](const auto& s) { return s->id == id; });
+  const auto found =
+      std::find_if(subscribers_.begin(), subscribers_.end(), [id](const auto& s) { return s->id == id; });
   if (found == subscribers_.end()) return;
   dying = std::move(*found);
   subscribers_.erase(found);
@@ -285,13 +308,13 @@ absl::Status Delivery::OnLeft(Completion done) {
     }
     ready_.push_back(std::move(done));
   }
-  Kick();
+  work_.notify_one();
   return absl::OkStatus();
 }
 
 absl::Status Delivery::WaitLeft(Duration timeout) {
   Lock lock(mutex_);
-  changed_.wait_for(lock, timeout, [this] { return stopped_ || left_.has_value(); });
+  changed_.wait_for(lock, std::min(timeout, kWaitMax), [this] { return stopped_ || left_.has_value(); });
   if (left_.has_value()) return *left_;
   if (stopped_) return absl::CancelledError("the node was stopped");
   return absl::DeadlineExceededError("the loop did not run in time to say goodbye");
@@ -299,7 +322,7 @@ absl::Status Delivery::WaitLeft(Duration timeout) {
 
 absl::Status Delivery::WaitJoined(Duration timeout) {
   Lock lock(mutex_);
-  changed_.wait_for(lock, timeout, [this] { return stopped_ || Joined(); });
+  changed_.wait_for(lock, std::min(timeout, kWaitMax), [this] { return stopped_ || Joined(); });
   if (Joined()) return absl::OkStatus();
   if (stopped_) return absl::CancelledError("the node was stopped");
   return absl::DeadlineExceededError(JoinFailure(timeout));

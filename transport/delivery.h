@@ -33,16 +33,15 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   using Completion = std::function<void(const absl::Status&)>;
 
   struct Options {
-    std::size_t bound = 0;       // events that may wait; 0: any number (Dispatch() empties the queue every turn)
-    LogSink log;                 // may be empty
-    std::function<void()> kick;  // asks the loop for a Dispatch(); may be empty, must not call back
+    std::size_t bound = 0;  // events that may wait; 0: any number (Dispatch() empties the queue every turn)
+    LogSink log;            // may be empty
   };
   struct Losses {
     std::uint64_t events = 0;  // replaced by a kResync
     std::uint64_t resyncs = 0;
     std::uint64_t lines = 0;  // of the log
   };
-  static constexpr std::size_t kLinesMax = 256;      // of the log that may wait
+  static constexpr std::size_t kLinesMax = 256;  // of the log that may wait
   static constexpr std::size_t kCompletionsMax = 1024;
   static constexpr std::size_t kJoinResultsMax = 64;  // remembered for WaitJoined's error
 
@@ -53,9 +52,11 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   void Log(LogLevel level, std::string line);
   void LeaveEnded(const absl::Status& status);  // the first call counts
 
-  // The dispatcher. Run() returns after Stop(). Dispatch() calls what is waiting and returns.
+  // The dispatcher. Run() returns after Stop(). Dispatch() calls what is waiting and returns; who changes something
+  // that it is to tell, on another thread than the loop's, sees to it that the loop takes a turn.
   void Run();
   void Dispatch();
+  void DispatchHere();  // this thread is the dispatcher, until another dispatches
   bool OnDispatcher() const;
 
   // No callback begins after this; waits for the one that runs, unless it is the caller's own. Waiters are released.
@@ -67,7 +68,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   Subscription Subscribe(EventHandler handler, SubscribeFrom from);
   // `done` is called once the leave has ended. ResourceExhausted at kCompletionsMax; FailedPrecondition if stopped.
   absl::Status OnLeft(Completion done);
-  // Blocks. Cancelled if stopped meanwhile; DeadlineExceeded.
+  // Both block: not for the dispatcher. Cancelled if stopped meanwhile; DeadlineExceeded.
   absl::Status WaitLeft(Duration timeout);
   absl::Status WaitJoined(Duration timeout);
 
@@ -94,9 +95,10 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   void TellEvent(Lock& lock);
   template <typename Call>
   void Outside(Lock& lock, std::uint64_t subscriber, Call call);
+  template <typename Users>
+  static void Free(Lock& lock, Users& users);
   void Queue(std::vector<Event>& events);
   void Remember(const Event& event);
-  void Kick();
   bool Joined() const;
   std::string JoinFailure(Duration timeout) const;
 
@@ -110,8 +112,8 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   std::deque<Event> events_;
   std::uint64_t last_event_ = 0;  // number of the newest one
   std::deque<Line> lines_;
-  std::deque<Completion> ready_;      // completions to be called with left_
-  std::vector<Completion> on_left_;   // those that wait for it
+  std::deque<Completion> ready_;     // completions to be called with left_
+  std::vector<Completion> on_left_;  // those that wait for it
   std::optional<absl::Status> left_;
   std::vector<std::shared_ptr<Subscriber>> subscribers_;
   std::uint64_t next_subscriber_ = 1;

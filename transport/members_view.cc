@@ -36,9 +36,7 @@ MembersView::MembersView(std::vector<MemberPtr> members, std::uint64_t version) 
   table_ = std::move(table);
 }
 
-MembersView::List MembersView::Alive() const {
-  return List(table_, std::span(table_->members).first(table_->alive));
-}
+MembersView::List MembersView::Alive() const { return List(table_, std::span(table_->members).first(table_->alive)); }
 MembersView::List MembersView::Routable() const {
   return List(table_, std::span(table_->members).first(table_->routable));
 }
@@ -54,9 +52,9 @@ MemberPtr MembersView::Find(std::string_view name) const {
     std::sort(t.by_name.begin(), t.by_name.end(),
               [&t](std::uint32_t a, std::uint32_t b) { return t.members[a]->name < t.members[b]->name; });
   });
-  const auto found = std::lower_bound(
-      t.by_name.begin(), t.by_name.end(), name,
-      [&t](std::uint32_t index, std::string_view wanted) { return t.members[index]->name < wanted; });
+  const auto found =
+      std::lower_bound(t.by_name.begin(), t.by_name.end(), name,
+                       [&t](std::uint32_t index, std::string_view wanted) { return t.members[index]->name < wanted; });
   if (found == t.by_name.end() || t.members[*found]->name != name) return nullptr;
   return t.members[*found];
 }

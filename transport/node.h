@@ -40,7 +40,6 @@ typedef struct uv_loop_s uv_loop_t;
 
 namespace nekton {
 
-// Looks a host name up: all its addresses, whose port is ignored. It blocks, on a thread of its own. It may still run
 struct NodeOptions {
   LogSink log;                      // lines in words, without a newline; none by default
   std::size_t event_queue = 16384;  // Start: events that wait for a slow handler; >= 1
@@ -84,7 +83,7 @@ class Node {
   // Leaving again gives the first result. Errors and places as WaitJoined. The node stays, silent, until Stop().
   absl::Status Leave(Duration timeout = Duration::zero());
   // The same without waiting: `done` comes once, unless the node is stopped first (then it is dropped). If the returned
-  // status is not OK (stopped node, more than 1,024 commands waiting) it never comes. Legal everywhere.
+  // status is not OK (stopped node, more than 1,024 callers waiting) it never comes. Legal everywhere.
   absl::Status LeaveAsync(Duration timeout, std::function<void(const absl::Status&)> done);
 
   // Ends the node without a goodbye. Any thread, any state, any number of times, also two threads at once. When it has

@@ -2,8 +2,8 @@
 //
 // Numeric seeds are handed over at once. A name is looked up in the background, all its addresses are handed over, and
 // it is looked up again, for ever: with growing intervals while we are alone (field failure 48), and every seed_retry
-// where another member is there, but not while one of the name's addresses is an ACTIVE member. Addresses of our own are
-// left out: nobody joins through himself. The engine retries the addresses it was given; names are ours.
+// where another member is there, but not while one of the name's addresses is an ACTIVE member. Addresses of our own
+// are left out: nobody joins through himself. The engine retries the addresses it was given; names are ours.
 //
 // Takes the time as an argument and owns no timer. Not thread-safe.
 #pragma once
@@ -27,9 +27,9 @@ class Seeds {
  public:
   // What the rest of the node knows.
   struct Surroundings {
-    bool alone = true;                                // no other member is ACTIVE or SUSPECT
-    std::function<bool(const Address&)> is_active;    // an ACTIVE member has it
-    std::function<bool(const Address&)> is_own;       // it is an address of ours, port included
+    bool alone = true;                              // no other member is ACTIVE or SUSPECT
+    std::function<bool(const Address&)> is_active;  // an ACTIVE member has it
+    std::function<bool(const Address&)> is_own;     // it is an address of ours, port included
   };
   // What became of one look-up.
   struct Report {

@@ -38,7 +38,7 @@ struct Loss {
 
 // The law of one direction of a link.
 struct LinkLaw {
-  Loss loss;
+  Loss loss = {};
   Duration delay_min = std::chrono::microseconds(500);  // one way, uniform in [delay_min, delay_max]
   Duration delay_max = std::chrono::milliseconds(1);
   double duplicate = 0;      // probability that a datagram comes twice, each with a delay of its own
@@ -49,7 +49,7 @@ struct LinkLaw {
 
 // What all traffic of one member meets in one direction, on top of the links' laws.
 struct MemberLaw {
-  Loss loss;
+  Loss loss = {};
   Duration delay_min{};
   Duration delay_max{};
 };

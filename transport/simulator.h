@@ -41,7 +41,7 @@ namespace nekton {
 
 struct SimOptions {
   std::uint64_t seed = 1;
-  LinkLaw link;  // of every link without a law of its own
+  LinkLaw link = {};  // of every link without a law of its own
   // Streams: false: a link only delays them. true: a segment meets the loss of its link and is sent again after
   // 1 s, 2 s, ... (the connection's SYN and its answer) or 200 ms, 400 ms, ... (request and answer).
   bool lossy_streams = false;
@@ -53,8 +53,8 @@ struct SimOptions {
 };
 
 struct SimMemberOptions {
-  std::optional<Address> address;  // default: 10.x.y.z:7946, where x.y.z is the id + 1
-  bool record = true;              // its events go to log(); false (and no handler): it makes none, which is faster
+  std::optional<Address> address = std::nullopt;  // default: 10.x.y.z:7946, where x.y.z is the id + 1
+  bool record = true;  // its events go to log(); false (and no handler): it makes none, which is faster
 };
 
 // What answers at a crashed member's address.
@@ -67,9 +67,9 @@ struct RestartOptions {
   // true: its generation is above every one it used, as with a counter in a file. false: 1 + the wall clock in ms, so
   // that a wall clock stepped back can break it. Rows, tags and incarnation are forgotten in either case.
   bool memory = true;
-  std::uint64_t generation = 0;    // not 0: this one
-  std::optional<Address> address;  // moves there; else it comes back where it was
-  std::optional<Config> config;    // else the same as before
+  std::uint64_t generation = 0;                   // not 0: this one
+  std::optional<Address> address = std::nullopt;  // moves there; else it comes back where it was
+  std::optional<Config> config = std::nullopt;    // else the same as before
 };
 
 struct PauseOptions {

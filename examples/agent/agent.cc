@@ -5,10 +5,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +14,9 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "examples/agent/console.h"
@@ -30,8 +30,6 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kInterruptedTwice = 130;
-
-using Clock = std::chrono::steady_clock;
 
 std::string Text(const Address& address) { return address.ToString(); }
 
@@ -51,9 +49,9 @@ class Agent {
 
  private:
   absl::Status Start();
+  void WaitJoined();
   void PrintStarted();
   std::optional<int> Turn();  // waits for whatever comes next; a status ends the process
-  int PollTimeout() const;
   void OnEvent(const Event& event);
   void OnSignal();
   void OnLine(const std::string& line);
@@ -69,16 +67,18 @@ class Agent {
   int notices_ = -1;  // an eventfd that the delivery thread writes
   std::unique_ptr<Node> node_;
   Subscription watch_;
-  Clock::time_point join_deadline_ = Clock::time_point::max();
+  std::thread join_waiter_;   // only with --join-timeout
+  absl::Status join_status_;  // read after not_joined_
   bool leaving_ = false;
-  std::atomic<bool> joined_ = false;
+  std::atomic<bool> not_joined_ = false;
   std::atomic<bool> left_ = false;
   std::atomic<bool> displaced_ = false;
 };
 
 Agent::~Agent() {
   watch_.Cancel();
-  node_.reset();  // from here on nobody writes to notices_
+  if (node_ != nullptr) node_->Stop();  // the waiter ends; no callback comes any more
+  if (join_waiter_.joinable()) join_waiter_.join();
   for (const int fd : {signals_, notices_}) {
     if (fd >= 0) close(fd);
   }
@@ -112,10 +112,18 @@ absl::Status Agent::Start() {
   node_ = *std::move(node);
   PrintStarted();
   watch_ = node_->Subscribe([this](const Event& event) { OnEvent(event); }, SubscribeFrom::kSnapshot);
-  if (options_.join_timeout > Duration::zero()) {
-    join_deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(options_.join_timeout);
+  if (!seeds.empty()) {
+    if (absl::Status status = node_->Join(std::move(seeds)); !status.ok()) return status;
   }
-  return seeds.empty() ? absl::OkStatus() : node_->Join(std::move(seeds));
+  if (options_.join_timeout > Duration::zero()) join_waiter_ = std::thread([this] { WaitJoined(); });
+  return absl::OkStatus();
+}
+
+void Agent::WaitJoined() {
+  join_status_ = node_->WaitJoined(options_.join_timeout);
+  if (!absl::IsDeadlineExceeded(join_status_)) return;
+  not_joined_ = true;
+  Notify();
 }
 
 void Agent::PrintStarted() {
@@ -136,15 +144,9 @@ void Agent::PrintStarted() {
                                            {"pid", getpid()}});
 }
 
-int Agent::PollTimeout() const {
-  if (join_deadline_ == Clock::time_point::max()) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(join_deadline_ - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
-}
-
 std::optional<int> Agent::Turn() {
   std::array<pollfd, 3> waits = {{{signals_, POLLIN, 0}, {notices_, POLLIN, 0}, {input_.fd(), POLLIN, 0}}};
-  poll(waits.data(), waits.size(), PollTimeout());
+  poll(waits.data(), waits.size(), -1);
   if (waits[0].revents != 0) OnSignal();
   std::uint64_t notices;
   if (waits[1].revents != 0 && read(notices_, &notices, sizeof notices) < 0) return Fail("cannot read an eventfd");
@@ -154,20 +156,16 @@ std::optional<int> Agent::Turn() {
   if (left_) return 0;
   if (displaced_) return Fail("another process has taken our name; this one ends");
   if (console_.failed()) BeginLeave();  // nobody reads what we say
-  if (joined_) join_deadline_ = Clock::time_point::max();
-  if (join_deadline_ > Clock::now()) return std::nullopt;
-  join_deadline_ = Clock::time_point::max();
-  const absl::Status joined = node_->WaitJoined(Duration(1));
-  if (joined.ok() || leaving_) return std::nullopt;
-  return Fail(absl::StrCat("not joined within --join-timeout: ",
-                           OneLine(joined.message())));
+  if (not_joined_ && !leaving_) {
+    return Fail(absl::StrCat("not joined within --join-timeout: ", OneLine(join_status_.message())));
+  }
+  return std::nullopt;
 }
 
 void Agent::OnEvent(const Event& event) {
   std::string_view note;
   if (event.kind == EventKind::kJoinResult && !event.status.ok()) note = "it is retried";
   console_.Print(event, note);
-  if (event.kind == EventKind::kJoined) joined_ = true;
   if (event.kind == EventKind::kDisplaced) displaced_ = true;
   Notify();
 }
@@ -202,8 +200,9 @@ void Agent::OnLine(const std::string& line) {
   if (line == "members") return AnswerMembers();
   if (line == "counters") return AnswerCounters();
   if (line == "leave") return BeginLeave();
-  if (line == "help") return console_.Print("commands: members, counters, leave, help",
-                                            {{"answer", "help"}, {"commands", {"members", "counters", "leave", "help"}}});
+  if (line == "help")
+    return console_.Print("commands: members, counters, leave, help",
+                          {{"answer", "help"}, {"commands", {"members", "counters", "leave", "help"}}});
   console_.Print("unknown command; help lists them", {{"answer", "unknown"}, {"command", line}});
 }
 

@@ -40,8 +40,7 @@ absl::Status AddTag(std::string_view text, Config* config) {
     return absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": must be KEY=VALUE"));
   }
   const bool added = config->tags.emplace(text.substr(0, equals), text.substr(equals + 1)).second;
-  return added ? absl::OkStatus()
-               : absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": key given twice"));
+  return added ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": key given twice"));
 }
 
 void Declare(Arguments* arguments, AgentOptions* options, std::string* profile) {

@@ -80,9 +80,8 @@ void Arguments::Each(std::string_view name, Take take) {
 }
 
 absl::Status Arguments::Parse(std::span<const char* const> arguments) {
-  help_ = std::any_of(arguments.begin(), arguments.end(), [](std::string_view argument) {
-    return argument == "--help" || argument == "-h";
-  });
+  help_ = std::any_of(arguments.begin(), arguments.end(),
+                      [](std::string_view argument) { return argument == "--help" || argument == "-h"; });
   if (help_) return absl::OkStatus();
   for (std::size_t next = 0; next < arguments.size();) {
     absl::Status status = ParseOne(arguments, &next);

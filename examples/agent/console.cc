@@ -42,8 +42,7 @@ std::string TimeColumn(Duration time) {
   return absl::StrFormat("%8.3fs  ", std::chrono::duration<double>(time).count());
 }
 
-Console::Console(bool json, std::string observer)
-    : json_(json), observer_(std::move(observer)), started_(BootTime()) {}
+Console::Console(bool json, std::string observer) : json_(json), observer_(std::move(observer)), started_(BootTime()) {}
 
 void Console::Print(const Event& event, std::string_view note) {
   if (json_) {
@@ -64,12 +63,14 @@ void Console::Print(std::string_view text, const Json& json) {
 }
 
 void Console::WriteObject(std::string_view members) {
-  Write(absl::StrCat("{\"time\":\"", WallTimeText(), "\",\"observer\":", Dump(Json(observer_)), ",", Absl(members), "}"));
+  Write(
+      absl::StrCat("{\"time\":\"", WallTimeText(), "\",\"observer\":", Dump(Json(observer_)), ",", Absl(members), "}"));
 }
 
 void Console::Write(const std::string& line) {
   const std::lock_guard lock(mutex_);
-  const bool written = std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fputc('\n', stdout) == '\n';
+  const bool written =
+      std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fputc('\n', stdout) == '\n';
   if (std::fflush(stdout) != 0 || !written) failed_ = true;
 }
 

@@ -29,15 +29,15 @@ Json KillJson(const SimWatch::Kill& kill) {
 }
 
 std::string KillText(const SimWatch::Kill& kill) {
-  return absl::StrFormat("kill          n%d at %.3f s: first suspect %s, first confirm %s, last %s, by %d of %d\n", kill.id,
-                         Seconds(kill.at), OrNever(kill.first_suspect), OrNever(kill.first_confirm),
+  return absl::StrFormat("kill          n%d at %.3f s: first suspect %s, first confirm %s, last %s, by %d of %d\n",
+                         kill.id, Seconds(kill.at), OrNever(kill.first_suspect), OrNever(kill.first_confirm),
                          OrNever(kill.last_confirm), kill.confirmed_by, kill.others);
 }
 
 }  // namespace
 
 double SimReport::PerMemberPeriod(double count) const {
-  const double periods = traffic.member_seconds() / Seconds(options.config.period);
+  const double periods = Seconds(traffic.ran()) / Seconds(options.config.period);
   return periods > 0 ? count / periods : 0;
 }
 
@@ -94,9 +94,9 @@ Json SimReport::ToJson() const {
 }
 
 std::string SimReport::ToText() const {
-  std::string text = absl::StrFormat(
-      "\nrun           %d members, %.3f s of virtual time, seed %d, profile %s, loss %g\n", options.nodes,
-      Seconds(options.length), options.seed, options.config.profile, options.loss);
+  std::string text =
+      absl::StrFormat("\nrun           %d members, %.3f s of virtual time, seed %d, profile %s, loss %g\n",
+                      options.nodes, Seconds(options.length), options.seed, options.config.profile, options.loss);
   absl::StrAppend(&text, "converged     ", converged ? OrNever(converged) + " after the last start" : "never",
                   converged_at_end ? "" : "; the tables differ at the end", "\n");
   absl::StrAppendFormat(&text, "messages      %.3f datagrams, %.1f bytes per member and period, from %.3f s on\n",

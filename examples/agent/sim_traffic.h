@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 #include "phi/time.h"
@@ -26,16 +27,13 @@ class SimTraffic {
  public:
   explicit SimTraffic(const Simulator* simulator) : simulator_(simulator) {}
 
-  void Begin() { base_ = Total(); }             // from here on it counts
-  void Ends(SimId id);                          // a member's process is about to end
-  void Passed(std::size_t live, Duration time)  // `live` members ran for `time`
-  {
-    member_time_ += static_cast<double>(live) * std::chrono::duration<double>(time).count();
-  }
+  void Begin() { base_ = Total(); }  // from here on it counts
   void End() { sum_ = Difference(); }
+  void Ends(SimId id);                                                     // a member's process is about to end
+  void Passed(std::uint64_t live, Duration time) { ran_ += live * time; }  // `live` members ran for `time`
 
   double Of(Counter counter) const { return static_cast<double>(sum_[counter]); }
-  double member_seconds() const { return member_time_; }
+  Duration ran() const { return ran_; }  // the time of all members together
 
  private:
   Counters Total() const;
@@ -45,7 +43,7 @@ class SimTraffic {
   Counters ended_;  // of the processes that ended
   Counters base_;
   Counters sum_;
-  double member_time_ = 0;  // s
+  Duration ran_{};
 };
 
 }  // namespace nekton

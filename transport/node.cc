@@ -1,0 +1,197 @@
+#include "transport/node.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <uv.h>
+
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "transport/delivery.h"
+#include "transport/node_core.h"
+#include "transport/node_setup.h"
+
+namespace nekton {
+namespace {
+
+constexpr Duration kLeaveGrace = std::chrono::seconds(1);  // for a loop that is late
+
+absl::Status WouldBlock(std::string_view what) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(absl::string_view(what.data(), what.size()), " would wait for the very thread it is called on"));
+}
+
+// Our threads leave all signals to the threads of the host program.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// A loop on the heap that is closed when it goes. What is left in it (nothing, unless libuv failed) is left alone.
+struct LoopDeleter {
+  void operator()(uv_loop_t* loop) const {
+    uv_run(loop, UV_RUN_DEFAULT);
+    if (uv_loop_close(loop) == 0) delete loop;
+  }
+};
+using OwnLoop = std::unique_ptr<uv_loop_t, LoopDeleter>;
+
+absl::StatusOr<OwnLoop> MakeLoop() {
+  auto loop = std::make_unique<uv_loop_t>();
+  if (const int error = uv_loop_init(loop.get()); error != 0) {
+    return absl::ResourceExhaustedError(absl::StrCat("cannot make an event loop: ", uv_strerror(error)));
+  }
+  return OwnLoop(loop.release());
+}
+
+}  // namespace
+
+class Node::Impl {
+ public:
+  Impl(std::shared_ptr<Delivery> d, std::shared_ptr<NodeCore> c) : delivery(std::move(d)), core(std::move(c)) {}
+  ~Impl();
+
+  absl::Status StartThreads(OwnLoop loop);
+  void Stop();
+
+  const std::shared_ptr<Delivery> delivery;
+  const std::shared_ptr<NodeCore> core;
+
+ private:
+  // The loop's thread waits for nobody, so anybody may wait for it. The delivery thread may itself be in Stop().
+  std::mutex loop_mutex_;
+  std::thread loop_thread_;
+  std::mutex delivery_mutex_;
+  std::thread delivery_thread_;
+};
+
+absl::Status Node::Impl::StartThreads(OwnLoop loop) {
+  const SignalsBlocked blocked;
+  try {
+    delivery_thread_ = std::thread([d = delivery] { d->Run(); });
+    pthread_setname_np(delivery_thread_.native_handle(), "nekton-events");
+    loop_thread_ = std::thread([raw = loop.get()] { const OwnLoop own(raw); });  // runs it to its end
+    loop.release();
+    pthread_setname_np(loop_thread_.native_handle(), "nekton-loop");
+  } catch (const std::system_error& error) {
+    core->RequestClose();  // the loop, which is ours still, runs until that is done
+    return absl::ResourceExhaustedError(absl::StrCat("cannot start a thread: ", error.what()));
+  }
+  return absl::OkStatus();
+}
+
+void Node::Impl::Stop() {
+  delivery->Stop();
+  core->RequestClose();
+  {
+    const std::lock_guard lock(loop_mutex_);
+    if (loop_thread_.joinable()) loop_thread_.join();
+  }
+  if (delivery->OnDispatcher()) return;  // a callback of ours: its thread ends when it returns
+  const std::lock_guard lock(delivery_mutex_);
+  if (delivery_thread_.joinable()) delivery_thread_.join();
+}
+
+Node::Impl::~Impl() {
+  Stop();
+  // Destroyed in a callback: the thread owns what it still touches.
+  if (delivery_thread_.joinable()) delivery_thread_.detach();
+}
+
+Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Node::~Node() = default;
+
+absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions options) {
+  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config));
+  if (!plan.ok()) return plan.status();
+  if (options.event_queue == 0) return absl::InvalidArgumentError("event_queue = 0: must be at least 1");
+  absl::StatusOr<OwnLoop> loop = MakeLoop();
+  if (!loop.ok()) return loop.status();
+  auto delivery = std::make_shared<Delivery>(Delivery::Options{options.event_queue, std::move(options.log)});
+  auto core = NodeCore::Open(loop->get(), *std::move(plan), std::move(options.resolve), delivery, false);
+  if (!core.ok()) return core.status();
+  auto impl = std::make_unique<Impl>(std::move(delivery), *std::move(core));
+  if (absl::Status status = impl->StartThreads(*std::move(loop)); !status.ok()) return status;
+  return std::unique_ptr<Node>(new Node(std::move(impl)));
+}
+
+absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config config, NodeOptions options) {
+  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config));
+  if (!plan.ok()) return plan.status();
+  if (loop == nullptr) return absl::InvalidArgumentError("loop = null");
+  auto delivery = std::make_shared<Delivery>(Delivery::Options{0, std::move(options.log)});
+  auto core = NodeCore::Open(loop, *std::move(plan), std::move(options.resolve), delivery, true);
+  if (!core.ok()) return core.status();
+  delivery->DispatchHere();
+  return std::unique_ptr<Node>(new Node(std::make_unique<Impl>(std::move(delivery), *std::move(core))));
+}
+
+MembersView Node::Members() const { return impl_->delivery->view(); }
+
+Subscription Node::Subscribe(EventHandler handler, SubscribeFrom from) {
+  Subscription made = impl_->delivery->Subscribe(std::move(handler), from);
+  impl_->core->Poke();
+  return made;
+}
+
+absl::Status Node::Join(std::vector<std::string> addresses) {
+  Config check = impl_->core->config();  // sound, so that the mistakes are those of the new seeds
+  check.seeds = std::move(addresses);
+  if (absl::Status status = check.Validate(); !status.ok()) return status;
+  return impl_->core->Join(check.seeds);
+}
+
+absl::Status Node::WaitJoined(Duration timeout) {
+  if (impl_->delivery->OnDispatcher()) return WouldBlock("WaitJoined()");
+  return impl_->delivery->WaitJoined(timeout);
+}
+
+absl::Status Node::Leave(Duration timeout) {
+  if (impl_->delivery->OnDispatcher()) return WouldBlock("Leave()");
+  if (absl::Status status = impl_->core->Leave(timeout); !status.ok()) return status;
+  const Duration limit = timeout > Duration::zero() ? timeout : impl_->core->config().leave_timeout;
+  return impl_->delivery->WaitLeft(limit + kLeaveGrace);
+}
+
+absl::Status Node::LeaveAsync(Duration timeout, std::function<void(const absl::Status&)> done) {
+  if (absl::Status status = impl_->delivery->OnLeft(std::move(done)); !status.ok()) return status;
+  return impl_->core->Leave(timeout);
+}
+
+void Node::Stop() { impl_->Stop(); }
+
+std::vector<CounterValue> Node::Counters() const {
+  const NodeCore::Numbers numbers = impl_->core->numbers();
+  const Delivery::Losses losses = impl_->delivery->losses();
+  std::vector<CounterValue> all;
+  for (std::size_t i = 0; i < nekton::Counters::size(); ++i) {
+    all.push_back({kCounterNames[i], numbers.engine[static_cast<Counter>(i)]});
+  }
+  for (std::size_t i = 0; i < TransportCounters::size(); ++i) {
+    all.push_back({kTransportCounterNames[i], numbers.transport[static_cast<TransportCounter>(i)]});
+  }
+  all.push_back({"node_lookups", numbers.lookups});
+  all.push_back({"node_lookups_failed", numbers.lookups_failed});
+  all.push_back({"node_events_lost", losses.events});
+  all.push_back({"node_resyncs", losses.resyncs});
+  all.push_back({"node_log_lines_lost", losses.lines});
+  return all;
+}
+
+Address Node::local() const { return impl_->core->local(); }
+Address Node::advertised() const { return impl_->core->advertised(); }
+
+}  // namespace nekton

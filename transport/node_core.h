@@ -1,0 +1,122 @@
+// The part of a node that lives on the loop. It belongs to its handles: it stays until the last of them is closed,
+// which may be later than the Node.
+//
+// The order rule: libuv runs timers before it polls, but what waits in the sockets must be heard before anything is
+// judged by time (a process that was stopped finds both). So the timer only notes that a wake is due; the loop takes
+// further turns, without blocking, until one brought no input (at most kDrainTurns), and wakes the engine after its
+// poll.
+#pragma once
+
+#include <uv.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "swim/counters.h"
+#include "transport/delivery.h"
+#include "transport/driver.h"
+#include "transport/node_setup.h"
+#include "transport/resolver.h"
+#include "transport/seeds.h"
+#include "transport/uv_transport.h"
+
+namespace nekton {
+
+class NodeCore : public std::enable_shared_from_this<NodeCore> {
+ public:
+  struct Numbers {
+    Counters engine;
+    TransportCounters transport;
+    std::uint64_t lookups = 0;
+    std::uint64_t lookups_failed = 0;
+  };
+
+  // On the loop's thread, or before it runs. `dispatch`: callbacks run on the loop, too. On an error the loop may have
+  // handles left that close in its next turns.
+  static absl::StatusOr<std::shared_ptr<NodeCore>> Open(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve,
+                                                        std::shared_ptr<Delivery> delivery, bool dispatch);
+
+  // Thread-safe. FailedPrecondition once closed.
+  absl::Status Join(const std::vector<std::string>& seeds);  // checked ones; ResourceExhausted: none was taken
+  absl::Status Leave(Duration timeout);                      // the first call counts
+  void Poke();                                               // the loop takes a turn
+  void RequestClose();                                       // in a turn of the loop
+  Numbers numbers() const;
+  const Config& config() const { return config_; }
+  const Address& local() const { return local_; }
+  const Address& advertised() const { return advertised_; }
+
+  NodeCore(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve, std::shared_ptr<Delivery> delivery, bool dispatch,
+           std::unique_ptr<UvTransport> transport, Member member, const Address& advertised);
+
+ private:
+  static constexpr int kDrainTurns = 64;
+
+  absl::Status OpenHandles();
+  void OnTimer();
+  void OnCheck();
+  void OnAsync();
+  bool Drained();
+  void TurnSeeds();
+  void Flush();
+  void Notice(const Event& event);
+  void Stranger(const Address& from, std::string_view what);
+  void Log(LogLevel level, std::string line);
+  void Rearm();
+  void Close();
+  void PartClosed();
+  bool IsOwn(const Address& address, const std::vector<Address>& interfaces) const;
+
+  const Config config_;
+  const Address advertised_;
+  const bool dispatch_;
+  uv_loop_t* const loop_;
+  std::shared_ptr<Delivery> delivery_;
+  std::unique_ptr<UvTransport> transport_;
+  const Address local_;
+  Driver driver_;
+  std::unique_ptr<Resolver> resolver_;
+  Seeds seeds_;
+
+  uv_timer_t timer_{};
+  uv_idle_t idle_{};
+  uv_check_t check_{};
+  uv_async_t async_{};
+  int open_parts_ = 0;
+  bool closing_ = false;
+  std::shared_ptr<NodeCore> self_;
+
+  bool due_ = false;  // a wake is due, when the input is drained
+  int turns_ = 0;
+  std::uint64_t drained_inputs_ = 0;
+  std::uint64_t flushed_changes_ = 0;
+  bool dirty_ = true;        // something to flush that the driver does not know of
+  bool seeds_dirty_ = true;  // seeds to look at whatever the time is
+  Instant armed_ = kNever;   // what the timer is set for
+  std::vector<Event> events_;
+  MembersView view_;
+  std::uint64_t lookups_ = 0;
+  std::uint64_t lookups_failed_ = 0;
+  std::map<Address, absl::StatusCode> join_codes_;  // as last logged; bounded
+  std::map<Address, Instant> strangers_;            // when last logged; bounded
+
+  mutable std::mutex mutex_;  // over what follows
+  bool closed_ = false;       // the async handle must not be used any more
+  std::set<std::string> known_seeds_;
+  std::vector<std::string> new_seeds_;
+  std::optional<Duration> leave_;
+  bool leave_taken_ = false;
+  bool close_wanted_ = false;
+  Numbers numbers_;
+};
+
+}  // namespace nekton

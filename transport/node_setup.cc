@@ -1,0 +1,77 @@
+#include "transport/node_setup.h"
+
+#include <uv.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "transport/uv_clock.h"
+#include "transport/uv_socket.h"
+
+namespace nekton {
+namespace {
+
+// The first numeric seed that is on another machine.
+const std::string* SeedElsewhere(const Config& config) {
+  const auto elsewhere = [](const std::string& seed) {
+    const auto address = Address::Parse(seed);
+    return address.ok() && !IsLoopback(*address);
+  };
+  const auto found = std::find_if(config.seeds.begin(), config.seeds.end(), elsewhere);
+  return found == config.seeds.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+absl::StatusOr<NodePlan> PlanNode(Config config) {
+  std::string mistakes;
+  if (const absl::Status status = config.Validate(); !status.ok()) mistakes = std::string(status.message());
+  const absl::StatusOr<Address> bind = Address::Parse(config.bind);
+  const std::string* seed = SeedElsewhere(config);
+  if (bind.ok() && IsLoopback(*bind) && config.advertise.empty() && seed != nullptr) {
+    absl::StrAppend(&mistakes, mistakes.empty() ? "" : "\n", "bind = \"", config.bind, "\": seed ", *seed,
+                    " is on another machine, which cannot answer a loopback address");
+  }
+  if (!mistakes.empty()) return absl::InvalidArgumentError(mistakes);
+  if (config.generation == 0) {
+    const auto since_epoch = ReadClocks().wall.time_since_epoch();
+    config.generation = static_cast<std::uint64_t>(
+        std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count(), 1));
+  }
+  if (config.seed == 0) {
+    if (uv_random(nullptr, nullptr, &config.seed, sizeof(config.seed), 0, nullptr) != 0) config.seed = uv_hrtime();
+    config.seed |= config.seed == 0 ? 1 : 0;
+  }
+  return NodePlan{std::move(config), *bind};
+}
+
+Reachability ChooseAdvertised(const NodePlan& plan, const Address& local, const std::vector<Address>& interfaces) {
+  Reachability out;
+  if (!plan.config.advertise.empty()) {
+    out.advertised = *Address::Parse(plan.config.advertise);  // checked with the rest of the configuration
+    return out;
+  }
+  out.advertised = ReachableAddress(local, interfaces);
+  if (!local.is_unspecified()) return out;
+  const std::string chosen = absl::StrCat("bind is ", local.ToString(), " and advertise is not set: others are told ",
+                                          out.advertised.ToString());
+  const auto candidate = [&](const Address& a) { return !IsLoopback(a) && a.is_v4() == out.advertised.is_v4(); };
+  const auto candidates = std::count_if(interfaces.begin(), interfaces.end(), candidate);
+  if (IsLoopback(out.advertised)) {
+    const std::string* seed = SeedElsewhere(plan.config);
+    out.lines.emplace_back(seed != nullptr ? LogLevel::kWarning : LogLevel::kInfo,
+                           absl::StrCat(chosen, ", which only this machine can reach",
+                                        seed != nullptr ? absl::StrCat("; seed ", *seed, " cannot answer it") : ""));
+  } else if (candidates > 1) {
+    out.lines.emplace_back(LogLevel::kWarning,
+                           absl::StrCat(chosen, ", one of ", candidates, " addresses of this machine"));
+  } else {
+    out.lines.emplace_back(LogLevel::kInfo, chosen);
+  }
+  return out;
+}
+
+}  // namespace nekton

@@ -1,0 +1,30 @@
+// What a node works out before it opens a socket, and right after.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "swim/address.h"
+#include "swim/config.h"
+#include "transport/log.h"
+
+namespace nekton {
+
+struct NodePlan {
+  Config config;  // with generation and seed filled in
+  Address bind;
+};
+// InvalidArgument with every mistake, one a line. Mistakes are also those of Config::Validate(), and a loopback `bind`
+// with a seed elsewhere: nobody there could answer (field failure 47).
+absl::StatusOr<NodePlan> PlanNode(Config config);
+
+struct Reachability {
+  Address advertised;
+  std::vector<std::pair<LogLevel, std::string>> lines;  // what the user should know about the choice
+};
+// `local` is the bound address with its real port; `interfaces` as InterfaceAddresses() gives them.
+Reachability ChooseAdvertised(const NodePlan& plan, const Address& local, const std::vector<Address>& interfaces);
+
+}  // namespace nekton
