@@ -84,10 +84,7 @@ Outcome Stm::Hear(const Input& in, LifeKey key, std::uint32_t confidence, bool v
     Record& record = found->second;
     if (record.gone && key <= record.key) return Outcome::kLeft;
     if (key < record.key) return Outcome::kOutranked;
-    if (verdict && record.running && key == record.key) {
-      CommitInactive(in, record, Transition::kGossip);
-      return Outcome::kApplied;
-    }
+    if (verdict && record.running && key == record.key) return Confirm(in, record);
   }
   if (config_.rumour_weight == 0) return Outcome::kZeroWeight;
   Record& record = records_[in.peer];
@@ -211,6 +208,21 @@ Outcome Stm::Rumoured(const Input& in, Record& record, bool newer, const HoldTer
   return Outcome::kApplied;
 }
 
+// Copies of the same news must change nothing, nor may their order: so a verdict does not bury at once. It takes away
+// what our hold has beyond its shortest length, and everyone has had that long to refute, here too.
+Outcome Stm::Confirm(const Input& in, Record& record) {
+  if (record.confirmed && !record.awaits_signal) return Outcome::kDuplicate;
+  if (!record.confirmed) record.end -= Length(record.terms) + record.terms.margin - record.terms.min;
+  record.confirmed = true;
+  record.awaits_signal = false;
+  if (record.end <= in.now) {
+    CommitInactive(in, record, Transition::kGossip);
+  } else {
+    holds_.Set(in.peer, record.end);
+  }
+  return Outcome::kApplied;
+}
+
 bool Stm::Demotes(const Record& record) const {
   const std::uint64_t rumoured = std::uint64_t{record.rumours} * config_.rumour_weight;
   return record.demote + rumoured >= config_.demote_threshold;
@@ -230,6 +242,7 @@ bool Stm::Record::Raise(LifeKey newer) {
 void Stm::StartHold(const Input& in, Record& record, bool by_us) {
   record.running = true;
   record.by_us = by_us;
+  record.confirmed = false;
   record.awaits_signal = false;
   record.end = Later(Later(in.now, Length(record.terms)), record.terms.margin);
   holds_.Set(in.peer, record.end);
@@ -291,8 +304,9 @@ void Stm::Paused(const Tick& /*now*/, Duration overshoot) {
 void Stm::Advance(const Tick& now, std::vector<StateChange>& changes) {
   while (NextDeadline() <= now.boot && NextDeadline() != kNever) {
     const PeerId peer = holds_.top().id;
-    CommitInactive({now.boot, peer, kNoPeer, changes}, records_.find(peer)->second,
-                   Transition::kConfirmDeadHoldElapsed);
+    Record& record = records_.find(peer)->second;
+    CommitInactive({now.boot, peer, kNoPeer, changes}, record,
+                   record.confirmed ? Transition::kGossip : Transition::kConfirmDeadHoldElapsed);
   }
 }
 

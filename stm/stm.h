@@ -60,9 +60,11 @@ class Stm {
   // The subject's own alive at a higher key, a kHealthy of weight promote_threshold: SUSPECT -> ACTIVE at once; from
   // INACTIVE as `revive` says: kRefutation at once, kHealthy like any kHealthy, kJoinOnly never.
   Outcome Refute(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes);
-  // Another's committed INACTIVE. It commits only where the peer is SUSPECT at that key with its hold running;
-  // elsewhere it is a rumour of the observer it names (the paper obeys every confirm). For the SWIM profiles: where
-  // death is each observer's own, the caller passes confidence 0.
+  // Another's committed INACTIVE. Where the peer is SUSPECT at that key with its hold running, the hold ends once it
+  // has run terms.min (the hearer's margin and all that confirmations could save fall away), at once if it has:
+  // INACTIVE, transition kGossip. Elsewhere it is a rumour of the observer it names (the SWIM paper obeys every
+  // confirm). So nobody is buried here without having had terms.min to refute here, and neither order nor copies of the
+  // news matter.
   Outcome Verdict(const Tick& now, PeerId peer, LifeKey key, PeerId observer, std::uint32_t confidence,
                   const HoldTerms& terms, std::vector<StateChange>& changes);
 
@@ -117,6 +119,7 @@ class Stm {
     bool gone = false;           // left or replaced: nothing counts until a higher key
     bool running = false;        // the hold of a SUSPECT peer; false: cancelled by a kHealthy
     bool by_us = false;          // the running hold was started by Apply
+    bool confirmed = false;      // a verdict has brought the end of the running hold forward
     bool awaits_signal = false;  // and since then we paused: it needs one more kSuspect of ours
 
     bool Raise(LifeKey newer);  // returns whether `newer` was higher
@@ -142,6 +145,7 @@ class Stm {
   Outcome Healthy(const Input& in, Record& record, std::uint32_t weight, bool refuted);
   Outcome Suspect(const Input& in, Record& record, const Observation& observation, const HoldTerms& terms);
   Outcome Rumoured(const Input& in, Record& record, bool newer, const HoldTerms& terms);
+  Outcome Confirm(const Input& in, Record& record);
   bool Demotes(const Record& record) const;
 
   void StartHold(const Input& in, Record& record, bool by_us);

@@ -249,6 +249,8 @@ void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
     return;
   }
   const bool changed = !changes_.empty() || (!was_running && HoldRuns(row));
+  // The question still comes before the end that a confirm has brought forward.
+  if (was_running && row_timers_.Get(row).has_value()) ScheduleQuestion(row);
   ++counters_[changed ? Counter::kUpdatesApplied : Counter::kUpdatesKnown];
   Commit(out);
   if (!changed) return;

@@ -482,49 +482,5 @@ TEST(EngineProbe, ALoneSurvivorLearnsItInTheEnd) {
   EXPECT_EQ(rig.engine->alive(), 1u);
 }
 
-// ---- The dead. ----
-
-TEST(EngineProbe, ADeadMemberIsTriedEveryTenthPeriodUntilItIsForgotten) {
-  Rig rig;
-  rig.Know(4);
-  Kill(rig[1]);
-  Kill(rig[2]);
-  while (rig.StateOf(rig[1]) != "INACTIVE 0" || rig.StateOf(rig[2]) != "INACTIVE 0") rig.Step();
-  rig.Clear();
-  rig.Run(seconds(60));
-  std::map<std::string, int> tries;
-  for (const Said& ping : rig.Sent(FrameType::kPing)) {
-    if (ping.to != rig[1].address && ping.to != rig[2].address) continue;
-    const std::string& name = rig.Find(ping.to)->name;
-    ++tries[name];
-    EXPECT_EQ(ping.frame.sequence, kQuestionSequence);
-    ASSERT_NE(ping.Of(name), nullptr) << "it is told of its death";
-    EXPECT_EQ(ping.Of(name)->kind, UpdateKind::kDead);
-  }
-  EXPECT_THAT(tries, ElementsAre(std::pair("m1", 3), std::pair("m2", 3)));
-  rig.Run(seconds(30));
-  EXPECT_EQ(rig.StateOf(rig[1]) + rig.StateOf(rig[2]), "");
-  rig.Clear();
-  rig.Run(seconds(30));
-  EXPECT_TRUE(rig.SentTo(rig[1], FrameType::kPing).empty());
-}
-
-TEST(EngineProbe, ADeadMemberThatLivesComesBackByTheTry) {
-  Rig rig;
-  rig.Know(4);
-  Kill(rig[1]);
-  while (rig.StateOf(rig[1]) != "INACTIVE 0") rig.Step();
-  rig[1].answers = true;
-  rig[1].refutes = true;
-  rig.Clear();
-  rig.Run(seconds(10));
-  EXPECT_EQ(rig.Events(), "recovered m1");
-  EXPECT_EQ(rig.StateOf(rig[1]), "ACTIVE 1");
-  ASSERT_THAT(rig.requests, SizeIs(1)) << "the first contact after a separation makes both tables equal";
-  EXPECT_EQ(rig.requests[0].to, rig[1].address);
-  EXPECT_EQ(rig.requests[0].frame.type, FrameType::kSync);
-  EXPECT_EQ(rig.requests[0].frame.flags, kFlagReunion);
-}
-
 }  // namespace
 }  // namespace nekton

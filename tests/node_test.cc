@@ -197,9 +197,15 @@ TEST(NodeTest, ASleepingCallbackDoesNotStopTheProtocolAndCatchesUp) {
   for (int i = 0; i < 6; ++i) {
     others.push_back(MustStart(FastConfig("n" + std::to_string(i), {alpha->local().ToString()})));
   }
-  ASSERT_TRUE(WaitFor([&] { return alpha->Members().Alive().size() == 7; }));
-  others[0]->Leave(10s);
-  others[1]->Leave(10s);
+  Nodes all = {alpha.get()};
+  for (const auto& node : others) all.push_back(node.get());
+  ASSERT_TRUE(WaitFor([&] { return AllKnow(all, 7); }));  // a goodbye waits for everyone whom the leaver knows
+  for (int i : {0, 1}) {
+    const absl::Status left = others[static_cast<std::size_t>(i)]->Leave(10s);
+    EXPECT_TRUE(left.ok()) << left;
+    const Nodes staying(all.begin() + i + 2, all.end());
+    ASSERT_TRUE(WaitFor([&] { return AllKnow(staying, 6 - static_cast<std::size_t>(i)); }));
+  }
   ASSERT_TRUE(WaitFor([&] { return alpha->Members().Alive().size() == 5; }));
   const std::uint64_t rounds = CounterOf(*alpha, "probe_rounds");
   EXPECT_TRUE(WaitFor([&] { return CounterOf(*alpha, "probe_rounds") >= rounds + 3; })) << "probing goes on";
@@ -281,7 +287,7 @@ TEST(NodeTest, ASeedNameIsFollowedToAllItsAddresses) {
   EXPECT_TRUE((*beta)->WaitJoined(60s).ok());
   EXPECT_EQ((*beta)->Members().Alive().size(), 2U);
   for (const Event& event : log.all()) {
-    if (event.kind == EventKind::kJoinResult) EXPECT_NE(event.address, (*beta)->local()) << "joined through itself";
+    EXPECT_FALSE(event.kind == EventKind::kJoinResult && event.address == (*beta)->local()) << "joined through itself";
   }
 }
 

@@ -242,7 +242,11 @@ TEST(StmPause, AHealthySignalOrAVerdictIsNotDelayed) {
   Scene verdict(Scene::Swim());
   verdict.MakeSuspect();
   verdict.stm.Paused(verdict.now, seconds(10));
-  verdict.Verdict(7);
+  verdict.At(seconds(99));
+  verdict.Verdict(7);  // it takes the place of the kSuspect that was awaited
+  EXPECT_EQ(verdict.NextDeadline(), seconds(100));
+  verdict.At(seconds(100));
+  verdict.Advance();
   EXPECT_EQ(verdict.Changes(), "SUSPECT>INACTIVE gossip");
 }
 

@@ -113,7 +113,9 @@ class StmModel {
         if (due.first <= now && (!first || due < *first)) first = due;
       }
       if (!first) return;
-      Go(now, first->second, State::kInactive, Transition::kConfirmDeadHoldElapsed, kNoPeer);
+      const bool confirmed = peers_[first->second].hold->confirmed;
+      Go(now, first->second, State::kInactive, confirmed ? Transition::kGossip : Transition::kConfirmDeadHoldElapsed,
+         kNoPeer);
     }
   }
 
@@ -148,7 +150,9 @@ class StmModel {
     bool ours;
     Duration excused{};
     bool needs_suspect = false;
-    Instant End() const { return started + length + excused; }
+    bool confirmed = false;
+    Duration shortest{};
+    Instant End() const { return started + (confirmed ? shortest : length) + excused; }
   };
   struct Peer {
     LifeKey key;
@@ -181,7 +185,10 @@ class StmModel {
   }
 
   static Hold NewHold(Instant now, const HoldTerms& terms, bool ours) {
-    return {.started = now, .length = (terms.confirmers > 0 ? terms.min : terms.max) + terms.margin, .ours = ours};
+    return {.started = now,
+            .length = (terms.confirmers > 0 ? terms.min : terms.max) + terms.margin,
+            .ours = ours,
+            .shortest = terms.min};
   }
 
   void Go(Instant now, PeerId id, State to, Transition why, PeerId observer) {
@@ -244,11 +251,14 @@ class StmModel {
     if (confidence == 0) return Outcome::kZeroWeight;
     if (observer == kNoPeer) return Outcome::kInvalid;
     if (Known(id)) {
-      const Peer& peer = peers_[id];
+      Peer& peer = peers_[id];
       if (peer.departed && key <= peer.key) return Outcome::kLeft;
       if (key < peer.key) return Outcome::kOutranked;
       if (verdict && peer.state == State::kSuspect && peer.key == key && peer.hold) {
-        Go(now, id, State::kInactive, Transition::kGossip, observer);
+        if (peer.hold->confirmed && !peer.hold->needs_suspect) return Outcome::kDuplicate;
+        peer.hold->confirmed = true;
+        peer.hold->needs_suspect = false;
+        if (peer.hold->End() <= now) Go(now, id, State::kInactive, Transition::kGossip, observer);
         return Outcome::kApplied;
       }
     }

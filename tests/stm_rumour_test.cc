@@ -9,6 +9,7 @@ namespace nekton {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr PeerId kPeer = Scene::kPeer;
@@ -165,18 +166,61 @@ TEST(StmRumour, OfTheDeadChangesNoState) {
 
 // ---- Verdicts ----
 
-TEST(StmVerdict, CommitsWhereTheHoldRunsAtThatKey) {
+HoldTerms Hearer() { return {.min = seconds(20), .max = seconds(80), .confirmers = 3, .margin = seconds(10)}; }
+
+TEST(StmVerdict, CommitsWhereTheHoldHasRunItsShortest) {
   Scene scene(Scene::Swim());
-  scene.MakeSuspect();
-  scene.At(seconds(5));
+  scene.terms = Hearer();
+  scene.Rumour(6);
+  scene.Changes();
+  scene.At(seconds(20));
   EXPECT_EQ(scene.Verdict(7), Outcome::kApplied);
   ASSERT_EQ(scene.changes.size(), 1u);
   EXPECT_EQ(scene.changes[0].observer, 7u);
-  EXPECT_EQ(scene.changes[0].lasted, seconds(5));
+  EXPECT_EQ(scene.changes[0].lasted, seconds(20));
   EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE gossip");
   EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
   EXPECT_EQ(scene.Verdict(8), Outcome::kApplied);  // counted, and no second change
   EXPECT_EQ(scene.Changes(), "");
+}
+
+TEST(StmVerdict, BringsAYoungHoldForwardAndNoCloser) {
+  Scene scene(Scene::Swim());
+  scene.terms = Hearer();
+  scene.Rumour(6);
+  EXPECT_EQ(scene.NextDeadline(), seconds(30));
+  scene.Changes();
+  for (const Duration at : {Duration(seconds(1)), Duration(seconds(20)) - nanoseconds(1)}) {
+    scene.At(at);
+    scene.Verdict(7);
+    EXPECT_EQ(scene.Changes(), "");
+    EXPECT_EQ(scene.NextDeadline(), seconds(20));
+  }
+  EXPECT_EQ(scene.Verdict(7), Outcome::kDuplicate);
+  scene.At(seconds(20));
+  scene.Advance();
+  EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE gossip");
+}
+
+TEST(StmVerdict, CopiesAndOrderOfTheNewsDoNotMatter) {
+  for (const std::string_view order : {"RV", "VR", "RVV", "VRR", "VVRV"}) {
+    Scene scene(Scene::Swim());
+    scene.terms = Hearer();
+    for (const char kind : order) kind == 'R' ? scene.Rumour(6) : scene.Verdict(7);
+    EXPECT_EQ(scene.state(), State::kSuspect) << order;
+    EXPECT_GE(scene.NextDeadline(), seconds(20)) << order;
+  }
+}
+
+TEST(StmVerdict, ARefutationStillComesInTime) {
+  Scene scene(Scene::Swim());
+  scene.terms = Hearer();
+  scene.Rumour(6);
+  scene.Verdict(7);
+  scene.Changes();
+  scene.At(seconds(20) - nanoseconds(1));
+  scene.Refute(kHigher);
+  EXPECT_EQ(scene.Changes(), "SUSPECT>ACTIVE refuted");
 }
 
 TEST(StmVerdict, OnAnActivePeerIsARumour) {
@@ -194,6 +238,7 @@ TEST(StmVerdict, AtAHigherKeyIsARumour) {
   EXPECT_EQ(scene.Verdict(7, kHigher), Outcome::kApplied);
   EXPECT_EQ(scene.Changes(), "");
   EXPECT_EQ(scene.NextDeadline(), seconds(170));
+  scene.At(seconds(170));
   EXPECT_EQ(scene.Verdict(7, kHigher), Outcome::kApplied);  // now the peer is SUSPECT at that key
   EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE gossip");
 }

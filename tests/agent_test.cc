@@ -1,0 +1,402 @@
+// The command `nekton`, run as its users run it.
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/child_process.h"
+
+namespace nekton {
+namespace {
+
+using Json = nlohmann::json;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+using Words = std::vector<std::string>;
+
+Words Command(Words arguments) {
+  arguments.insert(arguments.begin(), NEKTON_COMMAND);
+  return arguments;
+}
+
+Finished Nekton(Words arguments) { return RunToEnd(Command(std::move(arguments))); }
+
+// An agent on a port of the system's choice.
+class Agent : public ChildProcess {
+ public:
+  Agent(const std::string& name, Words more)
+      : ChildProcess(Command(With({"agent", "--name", name, "--bind", "127.0.0.1:0", "--json"}, std::move(more)))) {
+    started_ = Next("event", "started");
+  }
+
+  // Goes on to the next object with this member.
+  Json Next(const std::string& key, const Json& value) {
+    while (const std::optional<std::string> line = NextLine()) {
+      Json object = Json::parse(*line, nullptr, false);
+      if (object.is_discarded()) {
+        ADD_FAILURE() << "no JSON: " << *line;
+      } else if (object.contains(key) && object[key] == value) {
+        return object;
+      }
+    }
+    ADD_FAILURE() << "no " << key << " = " << value << "; standard error: " << errors();
+    return Json::object();
+  }
+  Json Ask(const std::string& command) {
+    Write(command + "\n");
+    return Next("answer", command);
+  }
+  std::string address() const { return started_.value("address", ""); }
+  const Json& started() const { return started_; }
+
+ private:
+  static Words With(Words words, Words more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  Json started_;
+};
+
+std::size_t Lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(CommandTest, HelpIsEverywhere) {
+  for (const Words& arguments : {Words{"--help"}, Words{"help"}, Words{"agent", "--help"}, Words{"sim", "-h"},
+                                 Words{"sim", "--nodes", "nonsense", "--help"}}) {
+    const Finished run = Nekton(arguments);
+    EXPECT_EQ(run.status, 0);
+    EXPECT_THAT(run.out, StartsWith("usage: nekton "));
+    EXPECT_THAT(run.err, IsEmpty());
+  }
+}
+
+struct Mistake {
+  Words arguments;
+  std::string says;
+};
+
+TEST(CommandTest, WrongArgumentsAreOneLineAndStatus2) {
+  const std::string long_label(65, 'x');
+  const Mistake mistakes[] = {
+      {{}, "the command is missing"},
+      {{"serve"}, "unknown command \"serve\""},
+      {{"agent"}, "--name is missing"},
+      {{"agent", "--name"}, "--name: needs a value"},
+      {{"agent", "--name", "a", "--name", "b"}, "--name: given twice"},
+      {{"agent", "--name", "a", "--json=yes"}, "--json: takes no value"},
+      {{"agent", "--name", "a", "--colour", "red"}, "\"--colour\": unknown option"},
+      {{"agent", "--name", "a", "stray"}, "\"stray\": not an option"},
+      {{"agent", "--name", "with blank"}, "name = \"with blank\""},
+      {{"agent", "--name", "a", "--label", long_label}, "must not be longer than 64 bytes"},
+      {{"agent", "--name", "a", "--bind", "nowhere"}, "bind = \"nowhere\""},
+      {{"agent", "--name", "a", "--join", "host"}, "seeds[0] = \"host\""},
+      {{"agent", "--name", "a", "--tag", "novalue"}, "must be KEY=VALUE"},
+      {{"agent", "--name", "a", "--tag", "k=1", "--tag", "k=2"}, "key given twice"},
+      {{"agent", "--name", "a", "--generation", "0"}, "--generation \"0\""},
+      {{"agent", "--name", "a", "--join-timeout", "soon"}, "--join-timeout \"soon\""},
+      {{"agent", "--name", "a", "--profile", "moon"}, "--profile \"moon\": no such profile"},
+      {{"agent", "--name", "a", "--profile", "mesh"}, "mesh: not available yet"},
+      {{"agent", "--name", "a", "--profile", "pair"}, "pair: not available yet"},
+      {{"agent", "--name", "a", "--detector", "phi"}, "phi: not available yet"},
+      {{"agent", "--name", "a", "--detector", "psi"}, "no such detector"},
+      {{"sim", "--nodes", "1"}, "--nodes \"1\": must be a whole number from 2 to 100000"},
+      {{"sim", "--loss", "1.5"}, "--loss \"1.5\": must be a probability"},
+      {{"sim", "--seconds", "0"}, "--seconds: must be above 0"},
+      {{"sim", "--kill", "3"}, "must be ID@T"},
+      {{"sim", "--pause", "3@5s"}, "must be ID@T+D"},
+      {{"sim", "--nodes", "3", "--kill", "3@5s"}, "--kill 3@...: there is no such member"},
+      {{"sim", "--seconds", "5", "--leave", "1@5s"}, "the run has ended by then"},
+      {{"sim", "--seconds", "5", "--warmup", "5s"}, "--warmup: must be below --seconds"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const Finished run = Nekton(mistake.arguments);
+    EXPECT_EQ(run.status, 2) << mistake.says;
+    EXPECT_THAT(run.err, HasSubstr(mistake.says));
+    EXPECT_EQ(Lines(run.err), 1U) << run.err;
+    EXPECT_THAT(run.out, IsEmpty()) << mistake.says;
+  }
+}
+
+TEST(AgentTest, TwoFindEachOther) {
+  Agent alpha("alpha", {});
+  Agent beta("beta", {"--join", alpha.address(), "--tag", "role=db", "--generation", "17"});
+  EXPECT_EQ(beta.started()["generation"], 17);
+  const Json joined = alpha.Next("event", "joined");
+  EXPECT_EQ(joined["name"], "beta");
+  EXPECT_EQ(joined["address"], beta.address());
+  EXPECT_EQ(joined["generation"], 17);
+  EXPECT_EQ(joined["tags"], Json({{"role", "db"}}));
+  EXPECT_EQ(joined["observer"], "alpha");
+  EXPECT_THAT(joined["time"].get<std::string>(), ContainsRegex("^20..-..-..T..:..:..\\.......Z$"));
+  const Json result = beta.Next("event", "join_result");
+  EXPECT_EQ(result["result"], "OK");
+  EXPECT_EQ(result["other_address"], alpha.address());
+}
+
+TEST(AgentTest, AnswersCommands) {
+  Agent alpha("alpha", {});
+  Agent beta("beta", {"--join", alpha.address()});
+  alpha.Next("event", "joined");
+  const Json members = alpha.Ask("members");
+  EXPECT_EQ(members["active"], 2);
+  ASSERT_EQ(members["members"].size(), 2U);
+  EXPECT_EQ(members["members"][0]["name"], "alpha");
+  EXPECT_EQ(members["members"][0]["self"], true);
+  EXPECT_EQ(members["members"][1]["name"], "beta");
+  EXPECT_EQ(members["members"][1]["status"], "ACTIVE");
+  EXPECT_GE(alpha.Ask("counters")["counters"]["syncs_served"], 1);
+  EXPECT_EQ(alpha.Ask("help")["commands"].size(), 4U);
+  alpha.Write("dance\n");
+  EXPECT_EQ(alpha.Next("answer", "unknown")["command"], "dance");
+  alpha.Write("leave\n");
+  EXPECT_EQ(alpha.Next("event", "leave_done")["heard_by"], 1);
+  EXPECT_EQ(alpha.Wait(), 0);
+  EXPECT_THAT(alpha.errors(), IsEmpty());
+}
+
+TEST(AgentTest, InterruptAndTerminationLeave) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Agent alpha("alpha", {});
+    Agent beta("beta", {"--join", alpha.address()});
+    alpha.Next("event", "joined");
+    beta.Next("event", "joined");
+    beta.Signal(signal);
+    EXPECT_EQ(beta.Next("event", "leave_done")["heard_by"], 1);
+    EXPECT_EQ(beta.Wait(), 0);
+    const Json left = alpha.Next("event", "left");
+    EXPECT_EQ(left["name"], "beta");
+    EXPECT_EQ(left["status"], "LEFT");
+    EXPECT_EQ(left["before"], "ACTIVE");
+  }
+}
+
+TEST(AgentTest, ASecondInterruptEndsAtOnce) {
+  Agent alpha("alpha", {});
+  alpha.Signal(SIGSTOP);
+  alpha.Signal(SIGINT);
+  alpha.Signal(SIGTERM);
+  alpha.Signal(SIGCONT);  // it finds both waiting
+  EXPECT_EQ(alpha.Wait(), 130);
+}
+
+TEST(AgentTest, SaysThatThePortIsInUse) {
+  Agent alpha("alpha", {});
+  const Finished second = Nekton({"agent", "--name", "beta", "--bind", alpha.address()});
+  EXPECT_EQ(second.status, 1);
+  EXPECT_THAT(second.err, HasSubstr("address in use: " + alpha.address()));
+  EXPECT_EQ(Lines(second.err), 1U) << second.err;
+  EXPECT_THAT(second.out, IsEmpty());
+}
+
+TEST(AgentTest, SaysThatASeedBelongsToAnotherClusterAndGoesOn) {
+  Agent alpha("alpha", {"--label", "blue"});
+  Agent beta("beta", {"--label", "red", "--join", alpha.address()});
+  const Json result = beta.Next("event", "join_result");
+  EXPECT_EQ(result["result"], "FAILED_PRECONDITION");
+  EXPECT_THAT(result["message"].get<std::string>(), HasSubstr("other cluster"));
+  EXPECT_EQ(result["note"], "it is retried");
+  EXPECT_EQ(beta.Ask("members")["active"], 1);
+  EXPECT_EQ(alpha.Ask("members")["active"], 1);
+}
+
+TEST(AgentTest, GivesUpAfterTheJoinTimeout) {
+  Agent alpha("alpha", {"--label", "blue"});
+  const Finished run = Nekton({"agent", "--name", "beta", "--bind", "127.0.0.1:0", "--label", "red", "--join",
+                               alpha.address(), "--join-timeout", "300ms"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("not joined within --join-timeout"), HasSubstr("0.3 s")));
+  EXPECT_EQ(Lines(run.err), 1U) << run.err;
+}
+
+TEST(AgentTest, ReachesASeedThatComesUpLater) {
+  std::string address;
+  {
+    Agent first("alpha", {});
+    address = first.address();
+    first.Signal(SIGKILL);
+    EXPECT_EQ(first.Wait(), 128 + SIGKILL);
+  }
+  Agent beta("beta", {"--join", address});
+  const Json result = beta.Next("event", "join_result");
+  EXPECT_EQ(result["result"], "UNAVAILABLE");
+  EXPECT_EQ(result["note"], "it is retried");
+  ChildProcess alpha(Command({"agent", "--name", "alpha", "--bind", address}));
+  EXPECT_EQ(beta.Next("event", "joined")["name"], "alpha");
+}
+
+TEST(AgentTest, SaysThatASeedDoesNotResolve) {
+  // No name has a part longer than 63 bytes, so nobody is asked.
+  const std::string seed = std::string(64, 'x') + ":7946";
+  Agent alpha("alpha", {"--join", seed});
+  const Json result = alpha.Next("event", "join_result");
+  EXPECT_NE(result["result"], "OK");
+  EXPECT_THAT(result["message"].get<std::string>(), HasSubstr(seed));
+  EXPECT_EQ(result["note"], "it is retried");
+}
+
+TEST(AgentTest, LeavesWhenNobodyReadsWhatItSays) {
+  Agent alpha("alpha", {});
+  const std::string pipeline =
+      std::string(NEKTON_COMMAND) + " agent --name beta --bind 127.0.0.1:0 --join " + alpha.address() + " | head -n 1";
+  ChildProcess beta({"/bin/sh", "-c", pipeline});
+  EXPECT_TRUE(beta.LineWith("beta listens on").has_value());
+  EXPECT_EQ(alpha.Next("event", "left")["name"], "beta");
+}
+
+TEST(AgentTest, SpeaksToPeople) {
+  ChildProcess alpha(Command({"agent", "--name", "alpha", "--bind", "127.0.0.1:0", "--label", "blue"}));
+  const auto started = alpha.NextLine();
+  ASSERT_TRUE(started.has_value());
+  EXPECT_THAT(*started, ContainsRegex("^ +[0-9.]+s  alpha listens on 127.0.0.1:[0-9]+ \\(profile lan, .*label blue"));
+  alpha.Write("members\n");
+  EXPECT_TRUE(alpha.LineWith("1 ACTIVE of 1 members").has_value());
+  EXPECT_TRUE(alpha.LineWith("alpha ACTIVE at 127.0.0.1").has_value());
+  alpha.Signal(SIGINT);
+  EXPECT_TRUE(alpha.LineWith("leave done, heard by 0 members").has_value());
+  EXPECT_EQ(alpha.Wait(), 0);
+}
+
+// The simulator.
+
+Json SummaryOf(const Finished& run) {
+  const std::size_t end = run.out.find_last_not_of('\n');
+  if (end == std::string::npos) return Json::object();
+  const std::size_t begin = run.out.rfind('\n', end);
+  return Json::parse(run.out.substr(begin == std::string::npos ? 0 : begin + 1), nullptr, false);
+}
+
+Json Sim(Words arguments) {
+  arguments.insert(arguments.begin(), {"sim", "--json", "--quiet"});
+  const Finished run = Nekton(std::move(arguments));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(Lines(run.out), 1U);
+  return SummaryOf(run);
+}
+
+TEST(SimTest, AQuietGroupCostsOnePingAndOneAck) {
+  const Json run = Sim({"--nodes", "8", "--seconds", "40", "--seed", "3"});
+  EXPECT_EQ(run["nodes"], 8);
+  EXPECT_EQ(run["seconds"], 40.0);
+  EXPECT_EQ(run["seed"], 3);
+  EXPECT_NEAR(run["datagrams_per_member_period"].get<double>(), 2.0, 0.1);
+  EXPECT_NEAR(run["bytes_per_member_period"].get<double>(), 52, 3);  // 28 and 24 (FORMAT.md)
+  EXPECT_NEAR(run["datagrams_by_purpose"]["probe"].get<double>(), 2.0, 0.1);
+  EXPECT_EQ(run["datagrams_by_purpose"]["gossip"], 0.0);
+  EXPECT_TRUE(run["converged_s"].is_number());
+  EXPECT_EQ(run["converged_at_end"], true);
+  EXPECT_GT(run["events_per_second"], 0);
+  for (const char* none : {"first_suspect_s", "last_confirm_s"}) {
+    ASSERT_TRUE(run.contains(none));
+    EXPECT_TRUE(run[none].is_null());
+  }
+  EXPECT_EQ(run["false_suspicions"], 0);
+  EXPECT_EQ(run["false_inactive"], 0);
+  EXPECT_THAT(run["fingerprint"].get<std::string>(), ContainsRegex("^[0-9a-f]{16}$"));
+}
+
+TEST(SimTest, TheSeedDecidesAll) {
+  const Words same = {"--nodes", "8", "--seconds", "20", "--loss", "0.1", "--kill", "3@8s", "--seed"};
+  const auto run = [&](const char* seed) {
+    Words arguments = same;
+    arguments.emplace_back(seed);
+    return Sim(arguments);
+  };
+  const Json first = run("7");
+  EXPECT_EQ(run("7")["fingerprint"], first["fingerprint"]);
+  EXPECT_EQ(run("7")["last_confirm_s"], first["last_confirm_s"]);
+  EXPECT_NE(run("8")["fingerprint"], first["fingerprint"]);
+}
+
+TEST(SimTest, AKillIsMeasuredFromTheKill) {
+  for (const char* how : {"--kill", "--silent-kill"}) {
+    const Json run = Sim({"--nodes", "8", "--seconds", "60", how, "n3@20s"});
+    ASSERT_EQ(run["kills"].size(), 1U);
+    const Json& kill = run["kills"][0];
+    EXPECT_EQ(kill["id"], 3);
+    EXPECT_EQ(kill["at_s"], 20.0);
+    EXPECT_EQ(kill["others"], 7);
+    EXPECT_EQ(kill["suspected_by"], 7);
+    EXPECT_EQ(kill["confirmed_by"], 7);
+    ASSERT_TRUE(run["first_suspect_s"].is_number());
+    ASSERT_TRUE(run["last_confirm_s"].is_number());
+    EXPECT_GT(run["first_suspect_s"], 0.0);
+    EXPECT_LT(run["first_suspect_s"], run["last_confirm_s"]);
+    EXPECT_LT(run["last_confirm_s"], 30.0);
+    EXPECT_EQ(run["false_suspicions"], 0);
+    EXPECT_EQ(run["converged_at_end"], true);
+  }
+}
+
+TEST(SimTest, APauseIsNoFalseSuspicionAndALeaveNone) {
+  const Json run = Sim({"--nodes", "8", "--seconds", "60", "--pause", "2@20s+3s", "--leave", "5@40s"});
+  EXPECT_TRUE(run["kills"].empty());
+  EXPECT_TRUE(run["last_confirm_s"].is_null());
+  EXPECT_EQ(run["paused_inactive"], 0);
+  EXPECT_EQ(run["false_suspicions"], 0);
+  EXPECT_EQ(run["false_inactive"], 0);
+  EXPECT_EQ(run["converged_at_end"], true);
+}
+
+TEST(SimTest, PrintsEventsAndActionsInTheirOrder) {
+  const Finished run = Nekton({"sim", "--json", "--nodes", "5", "--seconds", "40", "--kill", "2@10s", "--restart",
+                               "2@25s", "--leave", "4@30s"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  std::map<std::string, int> seen;
+  double last = 0;
+  std::istringstream lines(run.out);
+  for (std::string line; std::getline(lines, line);) {
+    const Json object = Json::parse(line, nullptr, false);
+    ASSERT_FALSE(object.is_discarded()) << line;
+    if (object.contains("summary")) continue;
+    EXPECT_GE(object["at_s"], last);
+    last = object["at_s"];
+    if (object.contains("action")) ++seen["action " + object["action"].get<std::string>()];
+    if (object.contains("event")) ++seen[object["event"].get<std::string>()];
+  }
+  EXPECT_EQ(seen["action kill"], 1);
+  EXPECT_EQ(seen["action restart"], 1);
+  EXPECT_EQ(seen["action leave"], 1);
+  EXPECT_EQ(seen["suspected"], 4);
+  EXPECT_EQ(seen["failed"], 4);
+  EXPECT_EQ(seen["restarted"], 4);
+  EXPECT_EQ(seen["left"], 4);
+  EXPECT_EQ(seen["leave_done"], 1);
+  EXPECT_EQ(SummaryOf(run)["summary"], true);
+}
+
+TEST(SimTest, AnActionThatMakesNoSenseSaysSo) {
+  const Finished run = Nekton({"sim", "--nodes", "3", "--seconds", "10", "--kill", "1@2s", "--leave", "1@5s"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.out, HasSubstr("*** leave n1: n1 does not run"));
+}
+
+TEST(SimTest, ALargeGroupGetsADigestUnlessAskedFor) {
+  const Finished digest = Nekton({"sim", "--nodes", "51", "--seconds", "5"});
+  EXPECT_EQ(digest.status, 0);
+  EXPECT_THAT(digest.out, HasSubstr("all: joined 2550 times"));
+  EXPECT_LT(Lines(digest.out), 30U);
+  const Finished events = Nekton({"sim", "--nodes", "51", "--seconds", "5", "--events"});
+  EXPECT_GT(Lines(events.out), 2550U);
+}
+
+TEST(SimTest, ShowsProgressWhenAsked) {
+  const Finished run = Nekton({"sim", "--nodes", "3", "--seconds", "5", "--quiet", "--progress"});
+  EXPECT_THAT(run.err, HasSubstr("\r"));
+  EXPECT_THAT(Nekton({"sim", "--nodes", "3", "--seconds", "5", "--quiet"}).err, IsEmpty());
+}
+
+}  // namespace
+}  // namespace nekton
