@@ -1,14 +1,12 @@
 // The SWIM engine of one member: time and bytes in, outbox out.
 //
 // 1. Every input carries a Tick. NextWake() says when the engine wants its next Wake; early, late or repeated ones do
-// no
-//    harm, for the deadlines are kept inside.
+//    no harm, for the deadlines are kept inside.
 // 2. It never calls out: what an input causes is appended to the caller's Outbox. So a handler may call anything.
 // 3. No allocation in the steady state; every queue, table and loop is bounded; a bound that is reached is counted.
 // 4. The same seed and the same inputs give the same outputs, bit for bit: Fingerprint() proves it.
 // 5. What the network sends is counted when it is bad, never thrown, never asserted on. What the caller does wrong is
-// an
-//    absl::Status that names the field.
+//    an absl::Status that names the field.
 // 6. Not thread-safe, no statics, movable.
 // 7. An input later than NextWake() by more than max_local_pause proves that *we* slept: deadlines move, nobody is
 //    accused for it. A shell hands over input that is already waiting before it calls Wake.

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/source_dir.h"
 #include "tests/child_process.h"
 
 namespace nekton {
@@ -22,7 +23,7 @@ using Names = std::set<std::string>;
 class DemoTest : public testing::Test {
  protected:
   static std::vector<std::string> Command(std::vector<std::string> more) {
-    std::vector<std::string> command = {NEKTON_SOURCE_DIR "/examples/demo.sh", "--no-build", "--binary",
+    std::vector<std::string> command = {SourceDir() + "/examples/demo.sh", "--no-build", "--binary",
                                         NEKTON_COMMAND};
     command.insert(command.end(), more.begin(), more.end());
     return command;
@@ -103,7 +104,7 @@ TEST_F(DemoTest, TheSmallestGroup) {
 }
 
 TEST_F(DemoTest, AnAgentThatCannotRunFailsTheDemonstration) {
-  const Finished run = RunToEnd({NEKTON_SOURCE_DIR "/examples/demo.py", "--json", "--binary", "/bin/true"});
+  const Finished run = RunToEnd({SourceDir() + "/examples/demo.py", "--json", "--binary", "/bin/true"});
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.out, HasSubstr("\"ok\": false"));
 }

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/source_dir.h"
 #include "tests/house_rules.h"
 
 namespace nekton::house {
@@ -20,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const fs::path kRoot = NEKTON_SOURCE_DIR;
+const fs::path kRoot = SourceDir();
 constexpr std::size_t kLongestFile = 500;
 
 std::string Read(const fs::path& path) {

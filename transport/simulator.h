@@ -11,8 +11,7 @@
 // - Callbacks (handler, tap, filter, actions of At, OnAnswer) may call everything but the Run functions, Step, and the
 //   setters of callbacks.
 // - Ids must come from Add. A wrong id, and time run from a callback, end the program with a message. What a test may
-// want to
-//   see fail returns a Status. All other calls that make no sense in the member's state (pausing what is down) do
+//   want to see fail returns a Status. All other calls that make no sense in the member's state (pausing what is down) do
 //   nothing.
 // - Bounded: the event log, and the socket buffer of a paused member (SimOptions). What is in flight is not bounded.
 // - Not modelled: bandwidth, CPU time, the size of a segment (a whole request is one segment), corrupted bytes.
