@@ -29,8 +29,9 @@ Engine::~Engine() = default;
 void Engine::Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out) {
   impl_->Receive(now, from, datagram, out);
 }
-void Engine::Serve(const Tick& now, const Address&, ExchangeId id, std::span<const std::byte> request, Outbox& out) {
-  impl_->Serve(now, id, request, out);
+void Engine::Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request,
+                   Outbox& out) {
+  impl_->Serve(now, from, id, request, out);
 }
 void Engine::Answer(const Tick& now, ExchangeId id, const absl::Status& status, std::span<const std::byte> answer,
                     Outbox& out) {

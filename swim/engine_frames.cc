@@ -117,12 +117,22 @@ void Engine::Impl::CountFault(std::uint8_t fault) {
   ++counters_[kFaults[fault]];
 }
 
+void Engine::Impl::NoticeForeigner(Outbox& out, const Address& from, Instant now) {
+  if (!out.wants_events() || !foreigners_.Report(from, now)) return;
+  Event event;
+  event.kind = EventKind::kForeign;
+  event.at = now;
+  event.address = from;
+  out.Add(std::move(event));
+}
+
 void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out) {
   if (phase_ == Phase::kGone) return;
   Frame frame;
   const Fault fault = DecodeDatagram(datagram, label_, &frame);
   if (fault != Fault::kNone) {  // it changes nothing, our own state of being late included
     CountFault(static_cast<std::uint8_t>(fault));
+    if (fault == Fault::kLabel) NoticeForeigner(out, from, now.boot);
     return;
   }
   if (!Begin(now, out)) return;

@@ -20,6 +20,7 @@
 #include "swim/contacts.h"
 #include "swim/dissemination.h"
 #include "swim/engine.h"
+#include "swim/foreigners.h"
 #include "swim/member_table.h"
 #include "swim/message.h"
 #include "swim/probe_rounds.h"
@@ -35,7 +36,7 @@ class Engine::Impl {
 
   // The contract; see Engine.
   void Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out);
-  void Serve(const Tick& now, ExchangeId id, std::span<const std::byte> request, Outbox& out);
+  void Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request, Outbox& out);
   void Answer(const Tick& now, ExchangeId id, const absl::Status& status, std::span<const std::byte> answer,
               Outbox& out);
   void Report(const Tick& now, const Address& about, Trouble trouble, Outbox& out);
@@ -84,6 +85,7 @@ class Engine::Impl {
             bool piggyback);
   void SendGossipTo(Outbox& out, PeerId row, std::span<const PeerId> forced);
   void CountFault(std::uint8_t fault);
+  void NoticeForeigner(Outbox& out, const Address& from, Instant now);
   void OnPing(Outbox& out, const Address& from, const Frame& frame, PeerId sender);
   void OnAck(Outbox& out, const Frame& frame);
   void OnPingReq(Outbox& out, const Address& from, const Frame& frame);
@@ -182,6 +184,7 @@ class Engine::Impl {
   Relays relays_;
   Suspicions suspicions_;
   Contacts contacts_;
+  Foreigners foreigners_;
   Deadlines row_timers_;      // SUSPECT heard of: when to ask; INACTIVE, LEFT: when to forget
   std::vector<PeerId> dead_;  // INACTIVE rows to be tried again, in the order of their verdicts
   std::size_t dead_cursor_ = 0;

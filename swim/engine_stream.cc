@@ -201,7 +201,8 @@ void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Fram
   }
 }
 
-void Engine::Impl::Serve(const Tick& now, ExchangeId id, std::span<const std::byte> request, Outbox& out) {
+void Engine::Impl::Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request,
+                         Outbox& out) {
   if (!Begin(now, out)) {
     out.Add(Outbox::Reply{id, {}});
     return;
@@ -210,6 +211,7 @@ void Engine::Impl::Serve(const Tick& now, ExchangeId id, std::span<const std::by
   const Fault fault = DecodeStream(request, label_, &frame);
   if (fault == Fault::kLabel) {
     CountFault(static_cast<std::uint8_t>(fault));
+    NoticeForeigner(out, from, now.boot);
     Refuse(out, id, Refusal::kOtherCluster, "this member belongs to another cluster");
   } else if (fault == Fault::kVersion) {
     CountFault(static_cast<std::uint8_t>(fault));

@@ -186,10 +186,10 @@ std::string_view Name(MemberStatus status) {
 }
 
 std::string_view Name(EventKind kind) {
-  static constexpr std::array<std::string_view, 17> kNames = {
+  static constexpr std::array<std::string_view, 18> kNames = {
       "joined",      "suspected",  "recovered", "failed",      "left",      "restarted",
       "replaced",    "updated",    "forgotten", "accused",     "displaced", "name_conflict",
-      "join_result", "leave_done", "paused",    "stream_only", "resync"};
+      "join_result", "leave_done", "paused",    "stream_only", "foreign",   "resync"};
   static_assert(kNames.size() == static_cast<std::size_t>(EventKind::kResync) + 1);
   const auto i = static_cast<std::size_t>(kind);
   return i < kNames.size() ? kNames[i] : "?";
@@ -219,7 +219,7 @@ std::string Describe(const Event& event) {
       return AccusedText(event);
     case EventKind::kDisplaced:
       return absl::StrCat("we, ", WhoAndKey(event), ", were displaced: another process has our name with a higher ",
-                          "generation; we are no member any more");
+                          "generation, at ", event.address.ToString(), "; we are no member any more");
     case EventKind::kNameConflict:
       return absl::StrCat("name conflict: two live processes claim ", WhoOf(event), ", at ", Where(event), " and at ",
                           event.address.ToString());
@@ -231,6 +231,9 @@ std::string Describe(const Event& event) {
       return absl::StrCat("this process did not run for ", Seconds(event.duration), "; nobody is accused for it");
     case EventKind::kStreamOnly:
       return absl::StrCat(WhoAndKey(event), " answers over the stream but not by datagram: something eats its UDP");
+    case EventKind::kForeign:
+      return absl::StrCat("frames of another cluster come from ", event.address.ToString(),
+                          "; they are dropped and counted");
     case EventKind::kResync:
       return "events before this one were lost: read the members anew";
   }

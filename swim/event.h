@@ -50,6 +50,7 @@ enum class EventKind : std::uint8_t {
   kLeaveDone,     // our own leave was heard by enough, or its deadline passed
   kPaused,        // this process did not run for a while; nobody is accused for it
   kStreamOnly,    // a member answers over the stream but not by datagram: something eats its UDP
+  kForeign,       // frames of another cluster come from an address; one event a minute and host
   kResync,        // events before this one were lost at a bound of the shell: read Members() anew; no engine emits it
 };
 std::string_view Name(EventKind kind);  // "joined", "suspected", ...
@@ -79,7 +80,8 @@ struct Event {
   MemberPtr member;                             // the subject after the change; null where there is none
   MemberStatus before = MemberStatus::kActive;  // state changes only
   Cause cause;
-  Address address;             // kJoinResult: which was tried; kDisplaced: where the other one is
+  Address
+      address;  // kJoinResult: which was tried; kForeign: whose frames; kDisplaced, kNameConflict: where the other one is
   absl::Status status;         // kJoinResult, kLeaveDone: how it ended
   Duration duration{};         // kPaused: how long
   std::uint32_t heard_by = 0;  // kLeaveDone: how many acknowledged it

@@ -134,6 +134,8 @@ void AddDetails(const Event& event, Object& object) {
     case EventKind::kStreamOnly:
       return AddEvidence(event.cause, object);
     case EventKind::kNameConflict:
+    case EventKind::kDisplaced:
+    case EventKind::kForeign:
       return object.AddText("other_address", event.address.ToString());
     case EventKind::kJoinResult:
       object.AddText("other_address", event.address.ToString());
@@ -146,7 +148,6 @@ void AddDetails(const Event& event, Object& object) {
     case EventKind::kJoined:
     case EventKind::kUpdated:
     case EventKind::kForgotten:
-    case EventKind::kDisplaced:
     case EventKind::kResync:
       return;
   }

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/source_dir.h"
 #include "tests/child_process.h"
+#include "tests/source_dir.h"
 
 namespace nekton {
 namespace {
@@ -23,8 +23,7 @@ using Names = std::set<std::string>;
 class DemoTest : public testing::Test {
  protected:
   static std::vector<std::string> Command(std::vector<std::string> more) {
-    std::vector<std::string> command = {SourceDir() + "/examples/demo.sh", "--no-build", "--binary",
-                                        NEKTON_COMMAND};
+    std::vector<std::string> command = {SourceDir() + "/examples/demo.sh", "--no-build", "--binary", NEKTON_COMMAND};
     command.insert(command.end(), more.begin(), more.end());
     return command;
   }

@@ -17,6 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::SizeIs;
 
@@ -314,25 +315,24 @@ TEST(EngineHold, HalfTheMarginBeforeItsEndAHearerAsksAnAccuserAndAnother) {
       Rig rig(Rig::Lan(seed));
       rig.Know(others);
       const Instant since = SuspectByHearsay(rig);
+      rig.RunUntil(since + seconds(3));
+      const bool failed_ourselves = rig.Count(Counter::kRoundsFailed) != 0;  // its regular turn came
       rig.RunUntil(since + milliseconds(3499));
-      const std::vector<Said> questions = Questions(rig);
-      ASSERT_THAT(questions, SizeIs(2)) << others << " others, seed " << seed;
       std::set<Address> asked;
-      for (const Said& question : questions) {
+      for (const Said& question : Questions(rig)) {
         EXPECT_EQ(question.at, since + seconds(3));
         ASSERT_TRUE(question.Accuses("m1"));
         const auto& accusers = question.Of("m1")->accusers;
-        const auto named = [&](const Peer& peer) {
+        const auto names = [&](const Peer& peer) {
           return std::find(accusers.begin(), accusers.end(), Accuser{peer.id(), false}) != accusers.end();
         };
-        EXPECT_TRUE(named(rig[2]));
-        const bool probed = rig.Count(Counter::kRoundsFailed) != 0;
-        EXPECT_EQ(named(rig.self), probed) << "a hearer passes accusers on and adds none";
-        asked.insert(question.to);
+        EXPECT_TRUE(names(rig[2]));
+        EXPECT_EQ(names(rig.self), failed_ourselves) << "a hearer passes accusers on and adds none";
+        EXPECT_TRUE(asked.insert(question.to).second);
       }
-      EXPECT_TRUE(asked.contains(rig[2].address));
+      EXPECT_THAT(asked, SizeIs(2)) << others << " others, seed " << seed;
+      EXPECT_TRUE(asked.contains(rig[2].address) || failed_ourselves);
       EXPECT_FALSE(asked.contains(rig[1].address));
-      EXPECT_THAT(asked, SizeIs(2));
     }
   }
 }
@@ -379,7 +379,7 @@ TEST(EngineHold, TheDeathThatTheAccuserKnowsIsBelievedAtOnce) {
   ASSERT_THAT(rig.events, SizeIs(1));
   EXPECT_EQ(rig.events[0].kind, EventKind::kFailed);
   EXPECT_EQ(rig.events[0].cause.transition, Transition::kGossip);
-  EXPECT_THAT(rig.events[0].cause.observers, ElementsAre("m2"));
+  EXPECT_THAT(rig.events[0].cause.observers, Contains("m2"));
 }
 
 TEST(EngineHold, BackBeforeTheEndNobodyIsAsked) {

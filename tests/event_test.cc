@@ -114,6 +114,7 @@ TEST(EventTest, TheOtherKinds) {
   EXPECT_EQ(Describe(Make(EventKind::kForgotten)), key + " forgotten: its tombstone ended");
   EXPECT_THAT(Describe(Make(EventKind::kReplaced)), HasSubstr("replaced, another name has its address 10.0.0.3:7946"));
   EXPECT_THAT(Describe(Make(EventKind::kDisplaced)), HasSubstr("another process has our name"));
+  EXPECT_THAT(Describe(Make(EventKind::kForeign, nullptr)), HasSubstr("frames of another cluster"));
   EXPECT_THAT(Describe(Make(EventKind::kStreamOnly)), HasSubstr("over the stream but not by datagram"));
 
   Event event = Make(EventKind::kAccused, Gamma(MemberStatus::kActive, 7));

@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/source_dir.h"
 #include "tests/house_rules.h"
+#include "tests/source_dir.h"
 
 namespace nekton::house {
 namespace {

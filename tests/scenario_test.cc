@@ -257,6 +257,9 @@ TEST(Scenario, TwoClustersNeverFuse) {
     EXPECT_EQ(c.member(id).alive(), 6u);
   }
   EXPECT_GT(c.member(blues[5]).counters()[Counter::kBadLabel], 0u) << "the frames of the reds were dropped and counted";
+  const std::size_t told = c.Count({.kind = EventKind::kForeign, .observer = blues[5]});
+  EXPECT_GE(told, 1u);
+  EXPECT_LE(told, 8u) << "one line a minute and host, however many frames";
 
   // A red one with a blue seed: a typed error, and nothing of it in any table; a foreign sync changes nothing.
   Config lost = red;

@@ -9,8 +9,8 @@
 
 #include "swim/random.h"
 #include "swim/tags.h"
-#include "tests/source_dir.h"
 #include "tests/count_allocations.h"
+#include "tests/source_dir.h"
 #include "tests/wire_samples.h"
 
 namespace nekton {

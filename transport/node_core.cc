@@ -270,6 +270,7 @@ void NodeCore::Notice(const Event& event) {
     case EventKind::kPaused:
     case EventKind::kStreamOnly:
     case EventKind::kAccused:
+    case EventKind::kForeign:
       return Log(LogLevel::kWarning, Describe(event));
     case EventKind::kJoinResult: {
       if (event.address.port == 0) return;  // a name that does not resolve: said where it was found out
