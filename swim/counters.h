@@ -45,7 +45,6 @@ namespace nekton {
   X(kUpdatesDisplaced, "updates_displaced_at_bound")     \
   X(kMembersRefused, "members_refused_full")             \
   X(kBadShort, "bad_too_short")                          \
-  X(kBadLong, "bad_too_long")                            \
   X(kBadLabel, "bad_label")                              \
   X(kBadVersion, "bad_version")                          \
   X(kBadChecksum, "bad_checksum")                        \

@@ -87,7 +87,7 @@ bool Engine::Impl::Begin(const Tick& now, Outbox& out) {
     phase_ = Phase::kRunning;
     const double phase = random_.Unit() * static_cast<double>(config_.period.count());
     next_period_ = now.boot + Duration(static_cast<Duration::rep>(phase));
-    quiet_since_ = now.boot;
+    quiet_since_ = heard_ = now.boot;
   } else if (wake_ != kNever && now.boot > Later(wake_, config_.max_local_pause)) {
     NoticePause(out);
   }
@@ -108,6 +108,7 @@ void Engine::Impl::NoticePause(Outbox& out) {
     rounds_.Close(round, now_.boot + config_.period);
   });
   relays_.Clear();
+  heard_ = Later(heard_, overshoot);
   stm_.Paused(now_, overshoot);
   for (PeerId row = 0; row < table_.capacity(); ++row) {
     if (!table_.used(row) || table_[row].status != MemberStatus::kSuspect) continue;

@@ -33,15 +33,21 @@ std::uint32_t Engine::Impl::SendsPerUpdate() const {
   return std::clamp(config_.retransmit * digits, std::uint32_t{1}, Dissemination::kSendsMax);
 }
 
+// A row whose tags are too long for our datagrams goes without them: a sync brings those.
+bool Engine::Impl::AddNews(FrameWriter& writer, Update news) const {
+  if (news.detailed && EncodedSize(news) > config_.datagram_max - kFixedMax) news.detailed = false;
+  return writer.Add(news);
+}
+
 void Engine::Impl::Send(Outbox& out, const Address& to, const Frame& frame, Purpose purpose,
                         std::span<const PeerId> forced, bool piggyback) {
   const std::size_t offset = out.arena().size();
   FrameWriter writer(frame, config_.datagram_max, out.arena());
   for (const PeerId row : forced) {
-    writer.Add(table_[row].status == MemberStatus::kSuspect ? SuspicionOf(row) : NewsOf(row));
+    AddNews(writer, table_[row].status == MemberStatus::kSuspect ? SuspicionOf(row) : NewsOf(row));
   }
   if (piggyback && !news_.empty()) {
-    news_.Fill(SendsPerUpdate(), [&](PeerId row) { return writer.Add(NewsOf(row)); });
+    news_.Fill(SendsPerUpdate(), [&](PeerId row) { return AddNews(writer, NewsOf(row)); });
   }
   const std::uint32_t checksum = writer.Finish();
   out.AddDatagram(to, offset);
@@ -140,7 +146,9 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
   counters_[Counter::kBytesReceived] += datagram.size();
   const PeerId before = table_.FindId(frame.sender);
   if (before == kSelf) return Finish(out);  // our own frame, come back
+  heard_ = now.boot;
   if (!frame.updates.empty()) ApplyUpdates(out, frame.updates, Source::kNews);
+  if (phase_ == Phase::kGone) return Finish(out);  // displaced: silent from here on
   const PeerId sender = frame.updates.empty() ? before : table_.FindId(frame.sender);
   NoticeSender(frame, sender);
   switch (frame.type) {

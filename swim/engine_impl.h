@@ -27,6 +27,7 @@
 #include "swim/random.h"
 #include "swim/relays.h"
 #include "swim/suspicions.h"
+#include "swim/wire.h"
 
 namespace nekton {
 
@@ -83,6 +84,7 @@ class Engine::Impl {
   // accusation goes along also while its hold is cancelled: it is meant for the accused, or for who asks it for us.
   void Send(Outbox& out, const Address& to, const Frame& frame, Purpose purpose, std::span<const PeerId> forced,
             bool piggyback);
+  bool AddNews(FrameWriter& writer, Update news) const;
   void SendGossipTo(Outbox& out, PeerId row, std::span<const PeerId> forced);
   void CountFault(std::uint8_t fault);
   void NoticeForeigner(Outbox& out, const Address& from, Instant now);
@@ -117,6 +119,8 @@ class Engine::Impl {
   void ScheduleQuestion(PeerId suspect);
   void AskAboutSuspect(Outbox& out, PeerId suspect);
   void TryDeadMember(Outbox& out);
+  template <typename Fits>
+  PeerId PickActive(Fits fits);
   PeerId PickRelay(const ProbeRound& round);
   Observation Own(PeerId peer, Signal signal, Reason reason, std::uint32_t weight);
   Cause RoundCause(const ProbeRound& round) const;
@@ -201,6 +205,7 @@ class Engine::Impl {
   bool joined_ = false;      // at least one sync as a newcomer succeeded
   bool slept_long_ = false;  // long enough to have been declared dead meanwhile
   std::uint64_t periods_ = 0;
+  Instant heard_{};  // when anybody was last heard; time that we slept does not count
 
   Instant next_period_ = kNever;
   Instant next_gossip_ = kNever;  // kNever: nothing to send
@@ -218,6 +223,8 @@ class Engine::Impl {
   std::vector<PeerId> farewell_open_;  // have not acknowledged our leave
   std::uint32_t farewell_heard_ = 0;
   std::uint32_t farewell_enough_ = 0;
+
+  std::uint64_t former_generation_ = 0;  // of the member in hand, for its kRestarted
 
   // Scratch, reused by every input.
   std::vector<StateChange> changes_;

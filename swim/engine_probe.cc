@@ -10,6 +10,8 @@ namespace {
 
 // Rounds at suspects beside the regular one (rule E).
 constexpr std::size_t kAccusingRoundsMax = 8;
+// So long deafness excuses (rule A). Then it is the others who are gone: a lone survivor learns it in the end.
+constexpr int kDeafPeriodsMax = 60;
 
 }  // namespace
 
@@ -92,23 +94,27 @@ void Engine::Impl::AskRelays(Outbox& out, ProbeRound& round, std::uint32_t seque
   }
 }
 
-// An ACTIVE member that was not asked in this round before: a few random picks, then a bounded walk.
-PeerId Engine::Impl::PickRelay(const ProbeRound& round) {
-  const auto fits = [&](PeerId row) {
-    return row != round.target && table_[row].status == MemberStatus::kActive && !round.HasAsked(table_[row].id);
-  };
+// An ACTIVE member that fits: a few random picks, then a bounded walk.
+template <typename Fits>
+PeerId Engine::Impl::PickActive(Fits fits) {
   if (table_.ring_size() == 0) return kNoPeer;
+  const auto good = [&](PeerId row) { return table_[row].status == MemberStatus::kActive && fits(row); };
   for (int tries = 0; tries < 8; ++tries) {
     const PeerId row = table_.PickRandom(random_);
-    if (fits(row)) return row;
+    if (good(row)) return row;
   }
   const std::uint32_t start = random_.Below(table_.ring_size());
   const std::uint32_t steps = std::min<std::uint32_t>(table_.ring_size(), 2 * kRelaysMax);
   for (std::uint32_t i = 0; i < steps; ++i) {
     const PeerId row = table_.RingAt(start + i);
-    if (fits(row)) return row;
+    if (good(row)) return row;
   }
   return kNoPeer;
+}
+
+// One that was not asked in this round before.
+PeerId Engine::Impl::PickRelay(const ProbeRound& round) {
+  return PickActive([&](PeerId row) { return row != round.target && !round.HasAsked(table_[row].id); });
 }
 
 void Engine::Impl::SendStreamPing(Outbox& out, ProbeRound& round, std::uint32_t sequence) {
@@ -181,7 +187,8 @@ void Engine::Impl::EndRound(Outbox& out, ProbeRound& round) {
     return;
   }
   // Rule A: with every relay silent too, we are the deaf one. And what we could not send proves nothing.
-  if (!round.refused && (relays_silent || round.local_trouble)) {
+  const bool deaf = relays_silent && now_.boot - heard_ < config_.period * kDeafPeriodsMax;
+  if (!round.refused && (deaf || round.local_trouble)) {
     ++counters_[Counter::kRoundsVoid];
     rounds_.Close(round, now_.boot + config_.period);
     return;
@@ -259,13 +266,8 @@ void Engine::Impl::AskAboutSuspect(Outbox& out, PeerId suspect) {
         asked.push_back(accuser);
     }
   }
-  for (int tries = 0; tries < 8; ++tries) {
-    const PeerId other = table_.PickRandom(random_);
-    if (other == kNoPeer || other == suspect || table_[other].status != MemberStatus::kActive) continue;
-    if (!asked.empty() && asked[0] == other) continue;
-    asked.push_back(other);
-    break;
-  }
+  const PeerId other = PickActive([&](PeerId row) { return row != suspect && (asked.empty() || asked[0] != row); });
+  if (other != kNoPeer) asked.push_back(other);
   Frame question = Header(FrameType::kPing, kQuestionSequence);
   question.digest = table_.digest();
   const PeerId forced[] = {suspect};

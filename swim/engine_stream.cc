@@ -183,7 +183,9 @@ void Engine::Impl::Answer(const Tick& now, ExchangeId id, const absl::Status& st
 }
 
 void Engine::Impl::OnStreamAck(Outbox& out, const Exchange& exchange, const Frame& frame) {
+  heard_ = now_.boot;
   ApplyUpdates(out, frame.updates, Source::kNews);
+  if (phase_ == Phase::kGone) return;
   std::uint32_t attempt;
   ProbeRound* round = rounds_.Find(exchange.sequence, &attempt);
   if (round == nullptr || round->target_id != frame.sender || frame.sequence != exchange.sequence) {
@@ -194,6 +196,7 @@ void Engine::Impl::OnStreamAck(Outbox& out, const Exchange& exchange, const Fram
 }
 
 void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Frame& frame) {
+  heard_ = now_.boot;
   joined_ = true;
   ApplyUpdates(out, frame.updates, exchange.reconnect ? Source::kNews : Source::kCatchUp);
   if (!answers_.empty() && phase_ == Phase::kRunning) {
@@ -231,7 +234,12 @@ void Engine::Impl::Serve(const Tick& now, const Address& from, ExchangeId id, st
 }
 
 void Engine::Impl::ServePing(Outbox& out, ExchangeId id, const Frame& frame) {
+  heard_ = now_.boot;
   ApplyUpdates(out, frame.updates, Source::kNews);
+  if (phase_ == Phase::kGone) {
+    out.Add(Outbox::Reply{id, {}});
+    return;
+  }
   NoticeSender(frame, table_.FindId(frame.sender));
   Outbox::Reply reply;
   reply.id = id;
@@ -268,6 +276,7 @@ void Engine::Impl::ServeSync(Outbox& out, ExchangeId id, const Frame& frame) {
     }
   }
   ++counters_[Counter::kSyncsServed];
+  heard_ = now_.boot;
   joined_ = true;
   const bool news = (frame.flags & (kFlagJoin | kFlagReunion)) != 0;
   ApplyUpdates(out, frame.updates, news ? Source::kNews : Source::kCatchUp);

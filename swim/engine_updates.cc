@@ -21,7 +21,7 @@ constexpr std::uint64_t kGenerationAheadMax = std::uint64_t{10} * 366 * 24 * 360
 void Engine::Impl::ApplyUpdates(Outbox& out, std::span<const std::byte> updates, Source source) {
   UpdateReader reader(updates);
   Update update;
-  while (reader.Next(&update)) ApplyUpdate(out, update, source);
+  while (phase_ != Phase::kGone && reader.Next(&update)) ApplyUpdate(out, update, source);
   counters_[Counter::kUpdatesUnknownKind] += reader.unknown();
 }
 
@@ -80,7 +80,11 @@ void Engine::Impl::ApplyAboutSelf(Outbox& out, const Update& update) {
     ++counters_[Counter::kUpdatesKnown];
     return;
   }
-  Refute(out, update.key.incarnation, &update);
+  if (claimed_ahead && update.address == self.address) {  // a former life of ours had this generation already
+    BecomeGeneration(self.key.generation + 1);
+  } else {
+    Refute(out, update.key.incarnation, &update);
+  }
   AnswerLater(kSelf);
 }
 
@@ -151,6 +155,7 @@ void Engine::Impl::ApplyNewLife(Outbox& out, PeerId row, const Update& update, S
   }
   if (!TakeAddress(out, row, update)) return;
   ++counters_[Counter::kUpdatesApplied];
+  former_generation_ = table_[row].key.generation;
   table_.SetKey(row, update.key);
   TakeDetails(row, update);
   rounds_.Forget(row);
@@ -435,6 +440,7 @@ void Engine::Impl::Emit(Outbox& out, EventKind kind, PeerId row, MemberStatus be
   event.before = before;
   event.cause = std::move(cause);
   event.address = address;
+  if (kind == EventKind::kRestarted) event.generation_before = former_generation_;
   out.Add(std::move(event));
 }
 

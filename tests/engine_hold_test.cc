@@ -382,6 +382,23 @@ TEST(EngineHold, TheDeathThatTheAccuserKnowsIsBelievedAtOnce) {
   EXPECT_THAT(rig.events[0].cause.observers, Contains("m2"));
 }
 
+// A confirm takes away the hearer's margin; the question comes before the new end all the same.
+TEST(EngineHold, AConfirmMovesTheQuestionToo) {
+  Rig rig;
+  rig.Know(12);
+  const Instant since = SuspectByHearsay(rig);
+  rig.RunUntil(since + seconds(1));
+  rig.Gossip(rig[3], {Dead(rig[1], {&rig[2]})});
+  rig.Clear();
+  rig.RunUntil(since + kHold - nanoseconds(1));
+  const std::vector<Said> questions = Questions(rig);
+  ASSERT_THAT(questions, SizeIs(2));
+  for (const Said& question : questions) EXPECT_EQ(question.at, since + kHold - milliseconds(500));
+  EXPECT_EQ(rig.StateOf(rig[1]), "SUSPECT 0");
+  rig.RunUntil(since + kHold);
+  EXPECT_EQ(rig.StateOf(rig[1]), "INACTIVE 0");
+}
+
 TEST(EngineHold, BackBeforeTheEndNobodyIsAsked) {
   Rig rig;
   rig.Know(5);

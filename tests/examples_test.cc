@@ -1,0 +1,65 @@
+// Every example runs to its end by itself and says what it saw.
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace nekton {
+namespace {
+
+using testing::HasSubstr;
+
+struct Ended {
+  int status = -1;
+  std::string output;
+};
+
+Ended RunExample(const std::string& name, const std::string& arguments = "") {
+  Ended run;
+  const std::string command = std::string(NEKTON_BINARY_DIR) + "/bin/" + name + " " + arguments + " 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return run;
+  std::array<char, 4096> piece{};
+  while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), pipe)) run.output.append(piece.data(), got);
+  const int ended = pclose(pipe);
+  run.status = WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+  return run;
+}
+
+class ExamplesTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ExamplesTest, ExplainsItselfAndRefusesWhatItDoesNotKnow) {
+  const Ended help = RunExample(GetParam(), "--help");
+  EXPECT_EQ(help.status, 0) << help.output;
+  EXPECT_THAT(help.output, HasSubstr(GetParam()));
+  EXPECT_NE(RunExample(GetParam(), "--no-such-flag").status, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ExamplesTest, testing::Values("hello", "embed_uv", "bare_engine"));
+
+TEST(ExampleRunTest, HelloSeesAMemberComeAndGo) {
+  const Ended run = RunExample("hello");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("beta knows: alpha"));
+  EXPECT_THAT(run.output, HasSubstr("hello: joined and left"));
+}
+
+TEST(ExampleRunTest, EmbedUvKeepsItsOwnTimerAndClosesItsLoop) {
+  const Ended run = RunExample("embed_uv");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("embed_uv: a member joined"));
+  EXPECT_THAT(run.output, HasSubstr("the loop closed with 0"));
+}
+
+TEST(ExampleRunTest, BareEngineJoinsTwoMembersWithoutLibuv) {
+  const Ended run = RunExample("bare_engine");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("alpha knows 2 members, beta knows 2, and both have probed each other"));
+}
+
+}  // namespace
+}  // namespace nekton
