@@ -41,7 +41,9 @@ enum class Trouble : std::uint8_t {
 
 // Orders of the user.
 struct Join {
-  std::vector<Address> addresses;  // each is tried, and retried for ever; each attempt ends in a kJoinResult
+  // Each is tried, and retried for ever. An attempt ends in a kJoinResult, unless the one before at the same address
+  // ended alike.
+  std::vector<Address> addresses;
 };
 struct Leave {
   Duration timeout{};  // 0: Config::leave_timeout. Ends in one kLeaveDone; then the engine is silent.
@@ -76,7 +78,8 @@ class Engine {
   std::uint64_t Fingerprint() const;  // over all outputs so far
   const Counters& counters() const;
 
-  // What is known now. Self comes first; the rest in the order in which they were first heard of.
+  // What is known now. Self comes first; the order of the rest is that in which they were first heard of, but that a
+  // newcomer may take the place of one that was forgotten.
   std::vector<MemberPtr> Members() const;  // shared with the events; O(N)
   MemberPtr Self() const;
   std::size_t size() const;       // rows: ACTIVE, SUSPECT, INACTIVE and LEFT, self included

@@ -60,6 +60,10 @@ bool Engine::Impl::AddressAlive(const Address& address) const {
 }
 
 void Engine::Impl::ContactsDue(Outbox& out) {
+  if (phase_ != Phase::kRunning) {  // who leaves looks for nobody
+    next_contact_ = kNever;
+    return;
+  }
   auto& all = contacts_.all();
   const bool lost = std::none_of(all.begin(), all.end(), [&](const Contact& c) { return AddressAlive(c.address); });
   for (Contact& contact : all) {
@@ -206,29 +210,31 @@ void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Fram
 
 void Engine::Impl::Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request,
                          Outbox& out) {
-  if (!Begin(now, out)) {
+  if (phase_ == Phase::kGone) {
     out.Add(Outbox::Reply{id, {}});
     return;
   }
   Frame frame;
-  const Fault fault = DecodeStream(request, label_, &frame);
-  if (fault == Fault::kLabel) {
+  Fault fault = DecodeStream(request, label_, &frame);
+  const bool asks = frame.type == FrameType::kSync || frame.type == FrameType::kPing;
+  if (fault == Fault::kNone && !asks) fault = Fault::kType;
+  if (fault != Fault::kNone) {  // it changes nothing, our own state of being late included
     CountFault(static_cast<std::uint8_t>(fault));
-    NoticeForeigner(out, from, now.boot);
-    Refuse(out, id, Refusal::kOtherCluster, "this member belongs to another cluster");
-  } else if (fault == Fault::kVersion) {
-    CountFault(static_cast<std::uint8_t>(fault));
-    Refuse(out, id, Refusal::kVersion, "no protocol version in common");
-  } else if (fault != Fault::kNone) {
-    CountFault(static_cast<std::uint8_t>(fault));
-    out.Add(Outbox::Reply{id, {}});
-  } else if (frame.type == FrameType::kSync) {
+    if (fault == Fault::kLabel) {
+      NoticeForeigner(out, from, now.boot);
+      Refuse(out, id, Refusal::kOtherCluster, "this member belongs to another cluster");
+    } else if (fault == Fault::kVersion) {
+      Refuse(out, id, Refusal::kVersion, "no protocol version in common");
+    } else {
+      out.Add(Outbox::Reply{id, {}});
+    }
+    return;
+  }
+  Begin(now, out);
+  if (frame.type == FrameType::kSync) {
     ServeSync(out, id, frame);
-  } else if (frame.type == FrameType::kPing) {
-    ServePing(out, id, frame);
   } else {
-    CountFault(static_cast<std::uint8_t>(Fault::kType));
-    out.Add(Outbox::Reply{id, {}});
+    ServePing(out, id, frame);
   }
   Finish(out);
 }

@@ -119,8 +119,8 @@ class Rig {
   }
 
   // The engine has had its first wake.
-  explicit Rig(Config with = Lan(), bool wants_events = true)
-      : config(std::move(with)), self{config.name, At(0), {config.generation, 0}}, out_(wants_events) {
+  explicit Rig(Config with = Lan(), bool wants_events = true, std::uint32_t host = 0)
+      : config(std::move(with)), self{config.name, At(host), {config.generation, 0}}, out_(wants_events) {
     now.boot = kStart;
     now.wall = WallTime(std::chrono::milliseconds(kGeneration));
     engine.emplace(Engine::Create(config, self.address).value());

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A run with a bit of everything in it.
-std::uint64_t Run(std::uint64_t seed) {
+std::uint64_t Play(std::uint64_t seed) {
   SimOptions sim;
   sim.link.duplicate = 0.01;
   sim.lossy_streams = true;
@@ -45,7 +45,7 @@ std::uint64_t Run(std::uint64_t seed) {
 // behaviour before you commit it.
 TEST(Fingerprint, IsTheRecordedOneInEveryBuild) {
   std::string all;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) all += absl::StrFormat("%d %016x\n", seed, Run(seed));
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) all += absl::StrFormat("%d %016x\n", seed, Play(seed));
   const std::string path = SourceDir() + "/tests/data/fingerprints.txt";
   if (std::getenv("NEKTON_REWRITE") != nullptr) std::ofstream(path) << all;
   std::ifstream in(path);

@@ -190,6 +190,17 @@ TEST_F(SeedsTest, LookUpsAtOnceAreBounded) {
   }));
 }
 
+TEST_F(SeedsTest, TheResolverBeginsOnlySoManyAtOnce) {
+  service_->mutex.lock();  // the name service hangs
+  for (std::uint64_t i = 0; i < Resolver::kAtOnce; ++i) EXPECT_TRUE(resolver_->Begin(i, "h"));
+  EXPECT_FALSE(resolver_->Begin(99, "h"));
+  service_->mutex.unlock();
+  ASSERT_TRUE(WaitFor([&] { return service_->woken == static_cast<int>(Resolver::kAtOnce); }));
+  EXPECT_EQ(resolver_->Take().size(), Resolver::kAtOnce);
+  EXPECT_TRUE(resolver_->Begin(99, "h"));
+  ASSERT_TRUE(WaitFor([&] { return service_->woken == static_cast<int>(Resolver::kAtOnce) + 1; }));
+}
+
 TEST_F(SeedsTest, SeedsAreBounded) {
   std::vector<std::string> many;
   for (std::size_t i = 0; i <= Seeds::kMax; ++i) many.push_back("10.1.0.1:" + std::to_string(i + 1));

@@ -85,7 +85,7 @@ class Simulator::Impl final : private SimStreams::World {
     if (!out.empty()) Drain(process, out);
     out.Clear();
     GiveBack(with_events);
-    if (process.member && process.member->NextWake() == kNever) Over(process);
+    if (process.wake_at == Duration::max() && process.member && process.member->NextWake() == kNever) Over(process);
   }
   void Over(Process& process);  // the member is silent for ever
   void Reschedule(Process& process);

@@ -16,7 +16,7 @@ Runs a whole group, member n0 and its followers, on virtual time and a simulated
 saw and a summary. The same options give the same run, bit for bit. All members start within the first period, with the
 addresses of n0 and n1 as seeds. Links delay by 0.5 to 1 ms.
 
-  --nodes N             members, 2 to 100000 (default 10)
+  --nodes N             members, 2 to 10000 (default 10)
   --seconds S           length of the run in virtual time (default 60)
   --seed X              of all randomness (default 1)
   --loss P              probability that a datagram or a segment of a stream is lost, 0 to 1 (default 0)
@@ -63,7 +63,7 @@ std::string_view Name(SimAction::Kind kind) {
 
 namespace {
 
-constexpr std::uint64_t kNodesMax = 100000;
+constexpr std::uint64_t kNodesMax = 10000;
 
 // "3@20s" or "n3@20"; a pause: "3@20s+5s".
 absl::StatusOr<SimAction> ParseAction(SimAction::Kind kind, std::string_view text) {

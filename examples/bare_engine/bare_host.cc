@@ -50,9 +50,9 @@ int Bound(int type, const Address& address) {
 }
 
 std::vector<std::byte> Framed(const std::vector<std::byte>& bytes) {
-  std::vector<std::byte> framed;
-  for (std::size_t i = 0; i < kHeader; ++i) framed.push_back(static_cast<std::byte>(bytes.size() >> (8 * i)));
-  framed.insert(framed.end(), bytes.begin(), bytes.end());
+  std::vector<std::byte> framed(kHeader + bytes.size());
+  for (std::size_t i = 0; i < kHeader; ++i) framed[i] = static_cast<std::byte>(bytes.size() >> (8 * i));
+  std::copy(bytes.begin(), bytes.end(), framed.begin() + kHeader);
   return framed;
 }
 
