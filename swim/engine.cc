@@ -81,6 +81,8 @@ Engine::Impl::Impl(const Config& config, const Address& self)
 // Every input begins here: it notices when we ourselves were away.
 bool Engine::Impl::Begin(const Tick& now, Outbox& out) {
   if (phase_ == Phase::kGone) return false;
+  // We were due at wake_, or at once if that had passed when we last ran.
+  const Instant due = std::max(wake_, now_.boot);
   now_ = now;
   answers_.clear();
   if (phase_ == Phase::kIdle) {
@@ -88,8 +90,8 @@ bool Engine::Impl::Begin(const Tick& now, Outbox& out) {
     const double phase = random_.Unit() * static_cast<double>(config_.period.count());
     next_period_ = now.boot + Duration(static_cast<Duration::rep>(phase));
     quiet_since_ = heard_ = now.boot;
-  } else if (wake_ != kNever && now.boot > Later(wake_, config_.max_local_pause)) {
-    NoticePause(out);
+  } else if (now.boot > Later(due, config_.max_local_pause)) {
+    NoticePause(out, now.boot - due);
   }
   return true;
 }
@@ -99,9 +101,8 @@ void Engine::Impl::Finish(Outbox& out) {
   wake_ = ComputeWake();
 }
 
-// We did not run from `wake_` until now: no round of that time proves anything about anybody.
-void Engine::Impl::NoticePause(Outbox& out) {
-  const Duration overshoot = now_.boot - wake_;
+// We did not run for `overshoot`: no round of that time proves anything about anybody.
+void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
   ++counters_[Counter::kPauses];
   rounds_.ForEachOpen([&](ProbeRound& round) {
     ++counters_[Counter::kRoundsVoid];

@@ -73,7 +73,7 @@ class Engine::Impl {
   // --- engine.cc
   bool Begin(const Tick& now, Outbox& out);  // false: we are gone, the input is ignored
   void Finish(Outbox& out);
-  void NoticePause(Outbox& out);
+  void NoticePause(Outbox& out, Duration overshoot);
   Instant ComputeWake() const;
   void RunTimers(Outbox& out);
   void GossipIfDue(Outbox& out);

@@ -252,7 +252,9 @@ void Engine::Impl::RefutedDuringRound(PeerId target) {
 // Half the margin before its hold ends a hearer asks (rule E).
 void Engine::Impl::ScheduleQuestion(PeerId suspect) {
   const auto hold = stm_.HoldOf(suspect);
-  if (hold.has_value() && hold->running) row_timers_.Set(suspect, hold->end - config_.hearer_margin / 2);
+  if (hold.has_value() && hold->running) {
+    row_timers_.Set(suspect, std::max(now_.boot, hold->end - config_.hearer_margin / 2));
+  }
 }
 
 // A hearer asks one named accuser and one random other before it believes: the acks bring what they know (rule F).

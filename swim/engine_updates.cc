@@ -93,10 +93,9 @@ void Engine::Impl::Refute(Outbox& out, std::uint64_t incarnation, const Update* 
   slept_long_ = false;
   table_.SetKey(kSelf, {table_[kSelf].key.generation, incarnation + 1});
   news_.Put(kSelf);
-  if (!out.wants_events()) return;
   Cause cause;
   cause.transition = Transition::kRefuted;
-  if (accusation != nullptr) {
+  if (accusation != nullptr && out.wants_events()) {
     for (std::size_t i = 0; i < accusation->accuser_count; ++i) {
       const PeerId accuser = table_.FindId(accusation->accusers[i].id);
       if (accuser != kNoPeer) cause.observers.push_back(table_[accuser].who->name);

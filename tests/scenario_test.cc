@@ -128,6 +128,24 @@ TEST_P(GroupSize, AFreezeOfThreeSecondsKillsNobody) {
   EXPECT_TRUE(c.AllSee(frozen, MemberStatus::kActive));
 }
 
+TEST(Scenario, WhoNeverPausedNeverThinksSo) {
+  Config config = Config::Lan();
+  config.hearer_margin = 3s;  // a confirm brings the hearers' question to a time that has passed
+  Cluster c({.nodes = 30, .config = config});
+  ASSERT_TRUE(c.Converge(60s));
+  c.Crash(4);
+  c.Crash(5, Port::kRefuses);
+  c.RunFor(10s);
+  c.Restart(4);
+  c.Lose(0.2);
+  c.RunFor(60s);
+  EXPECT_GE(c.Count(EventKind::kFailed), 50u);
+  EXPECT_EQ(c.Count(EventKind::kPaused), 0u);
+  for (SimId id = 0; id < 30; ++id) {
+    if (c.sim().live(id)) EXPECT_EQ(c.member(id).counters()[Counter::kPauses], 0u) << id;
+  }
+}
+
 TEST(Scenario, SmallGroupsProbeAtTheFullRate) {
   for (const std::size_t n : {2, 3}) {
     Cluster c({.nodes = n});

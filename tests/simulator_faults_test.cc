@@ -249,6 +249,23 @@ TEST(SimulatorFaults, TheFilterDropsWhatItDoesNotWant) {
   EXPECT_GT(watch.sent.size(), 0u);
 }
 
+TEST(SimulatorFaults, WhatIsInFlightIsBounded) {
+  ClusterOptions options{.nodes = 3};
+  options.sim.flights_max = 5;
+  Cluster c(options);
+  ASSERT_TRUE(c.Converge());
+  c.RunFor(2s);
+  EXPECT_EQ(c.sim().counters().of(Drop::kFull), 0u);
+  LinkLaw far;
+  far.delay_min = far.delay_max = 10s;
+  c.network().SetLaw(far);
+  const SimCounters before = c.sim().counters();
+  c.RunFor(9s);
+  const SimCounters& after = c.sim().counters();
+  EXPECT_GT(after.of(Drop::kFull), 0u);
+  EXPECT_LE(after.datagrams_sent - before.datagrams_sent - after.of(Drop::kFull), 5u);
+}
+
 TEST(SimulatorFaults, AHandlerMayEndItsOwnMember) {
   Cluster c({.nodes = 3, .start = false});
   c.sim().SetHandler([&](const SimEvent& event) {

@@ -66,6 +66,7 @@ enum class Traffic : std::uint8_t { kNone = 0, kDatagrams = 1, kStreams = 2, kAl
   X(kSendFailed, "send_failed") /* Simulator::SetSendsFail */                \
   X(kNoListener, "no_listener") /* nobody listens at the address */          \
   X(kPaused, "paused")          /* to a paused member that keeps no input */ \
+  X(kFull, "in_flight_full")    /* SimOptions::flights_max */                \
   X(kBuffer, "buffer_full")     /* the socket buffer of a paused member */
 enum class Drop : std::uint8_t {
 #define NEKTON_SIM_DROP(id, name) id,

@@ -13,7 +13,7 @@
 // - Ids must come from Add. A wrong id, and time run from a callback, end the program with a message. What a test may
 //   want to see fail returns a Status. All other calls that make no sense in the member's state (pausing what is down) do
 //   nothing.
-// - Bounded: the event log, and the socket buffer of a paused member (SimOptions). What is in flight is not bounded.
+// - Bounded (SimOptions): the event log, the socket buffer of a paused member, and what is in flight.
 // - Not modelled: bandwidth, CPU time, the size of a segment (a whole request is one segment), corrupted bytes.
 #pragma once
 
@@ -48,7 +48,8 @@ struct SimOptions {
   WallTime wall_start = WallTime(std::chrono::seconds(1'767'225'600));  // 2026-01-01
   std::size_t socket_buffer = 212'992;                                  // bytes, each datagram counts 256 more
   std::size_t log_max = 1'000'000;                                      // events kept; more are only counted
-  Duration resolve_interval = std::chrono::seconds(5);                  // seeds that are names are looked up again
+  std::size_t flights_max = 4'000'000;                  // under way at once; a further datagram is dropped
+  Duration resolve_interval = std::chrono::seconds(5);  // seeds that are names are looked up again
 };
 
 struct SimMemberOptions {

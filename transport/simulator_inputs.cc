@@ -282,6 +282,8 @@ void Simulator::Impl::Transmit(const Process& process, const Address& to, std::s
   if (filter_ &&
       !filter_({SimDatagram::Moment::kSent, Drop::kNone, now_, process.id, target, process.address, to, bytes})) {
     fate.drop = Drop::kFilter;
+  } else if (flights_.size() >= options_.flights_max) {
+    fate.drop = Drop::kFull;
   } else {
     fate = network_.Datagram(process.id, target, bytes.size(), now_);
   }
