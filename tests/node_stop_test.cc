@@ -378,29 +378,50 @@ TEST_F(NodeAttachTest, LeavingOnALoopThatStandsStillEndsInTime) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
 }
 
-// The order rule: an ack that waits in the socket comes before the deadline that passed while the loop stood still.
+// The order rule: an ack that waits in the socket, behind a heap of other datagrams, comes before the deadline that
+// passed while the loop stood still. Both loops are turned by hand, so it is known what waits.
 TEST_F(NodeAttachTest, WaitingInputIsHeardBeforeTimersThatRanOut) {
   Config config = FastConfig("alpha");
   config.period = 1s;
   config.tolerated_pause = 3s;
-  config.max_local_pause = 1s;  // so that the pause below is none that excuses everything
+  config.max_local_pause = 1s;  // so that the pauses below are none that excuse everything
   auto alpha = Attach(config);
+  uv_loop_t other;
+  ASSERT_EQ(uv_loop_init(&other), 0);
   config.name = "beta";
   config.seeds = {alpha->local().ToString()};
-  auto beta = MustStart(config);
-  ASSERT_TRUE(RunUntil([&] { return alpha->Members().Alive().size() == 2; }));
+  auto beta = Node::Attach(&other, config);
+  ASSERT_TRUE(beta.ok()) << beta.status();
+  const auto turn_other = [&] { uv_run(&other, UV_RUN_NOWAIT); };
+  ASSERT_TRUE(RunUntil([&] {
+    turn_other();
+    return alpha->Members().Alive().size() == 2 && (*beta)->Members().Alive().size() == 2;
+  }));
+
+  RawSocket stranger(SOCK_DGRAM);
   for (int i = 0; i < 3; ++i) {
     const std::uint64_t sent = CounterOf(*alpha, "probe_datagrams_sent");
-    const std::uint64_t heard = CounterOf(*beta, "datagrams_received");
-    ASSERT_TRUE(RunUntil(
-        [&] { return CounterOf(*alpha, "probe_rounds") > 0 && CounterOf(*alpha, "probe_datagrams_sent") > sent; }));
+    ASSERT_TRUE(RunUntil([&] {
+      turn_other();
+      return CounterOf(*alpha, "probe_datagrams_sent") > sent;
+    }));
     const std::uint64_t began = uv_hrtime();
-    ASSERT_TRUE(WaitFor([&] { return CounterOf(*beta, "datagrams_received") > heard; }));
+    const std::uint64_t junk = CounterOf(*alpha, "bad_too_short");
+    for (int k = 0; k < 200; ++k) stranger.SendTo(alpha->local(), "junk");  // several turns' worth
+    const std::uint64_t heard = CounterOf(**beta, "datagrams_received");
+    ASSERT_TRUE(WaitFor([&] {
+      turn_other();
+      return CounterOf(**beta, "datagrams_received") > heard || uv_hrtime() - began > 400000000;
+    }));
     StandStillUntil(began + 450000000);  // the attempt's deadline, 200 ms, is long over
-    RunTurns(20);
+    ASSERT_TRUE(RunUntil([&] { return CounterOf(*alpha, "bad_too_short") >= junk + 200; }));
   }
   EXPECT_EQ(CounterOf(*alpha, "probe_attempts_failed"), 0U);
   EXPECT_EQ(CounterOf(*alpha, "suspicions_own"), 0U);
+  EXPECT_EQ(CounterOf(*alpha, "pauses_of_this_process"), 0U) << "a stall short enough to be nobody's excuse";
+  beta->reset();
+  uv_run(&other, UV_RUN_DEFAULT);
+  EXPECT_EQ(uv_loop_close(&other), 0);
 }
 
 // A process that was stopped accuses nobody.

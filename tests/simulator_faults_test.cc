@@ -251,10 +251,9 @@ TEST(SimulatorFaults, TheFilterDropsWhatItDoesNotWant) {
 
 TEST(SimulatorFaults, WhatIsInFlightIsBounded) {
   ClusterOptions options{.nodes = 3};
-  options.sim.flights_max = 5;
+  options.sim.flights_max = 20;
   Cluster c(options);
   ASSERT_TRUE(c.Converge());
-  c.RunFor(2s);
   EXPECT_EQ(c.sim().counters().of(Drop::kFull), 0u);
   LinkLaw far;
   far.delay_min = far.delay_max = 10s;
@@ -263,7 +262,7 @@ TEST(SimulatorFaults, WhatIsInFlightIsBounded) {
   c.RunFor(9s);
   const SimCounters& after = c.sim().counters();
   EXPECT_GT(after.of(Drop::kFull), 0u);
-  EXPECT_LE(after.datagrams_sent - before.datagrams_sent - after.of(Drop::kFull), 5u);
+  EXPECT_LE(after.datagrams_sent - before.datagrams_sent - after.of(Drop::kFull), 20u);
 }
 
 TEST(SimulatorFaults, AHandlerMayEndItsOwnMember) {

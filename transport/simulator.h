@@ -48,7 +48,7 @@ struct SimOptions {
   WallTime wall_start = WallTime(std::chrono::seconds(1'767'225'600));  // 2026-01-01
   std::size_t socket_buffer = 212'992;                                  // bytes, each datagram counts 256 more
   std::size_t log_max = 1'000'000;                                      // events kept; more are only counted
-  std::size_t flights_max = 4'000'000;                  // under way at once; a further datagram is dropped
+  std::size_t flights_max = 4'000'000;  // datagrams and timers of streams; a further datagram is dropped
   Duration resolve_interval = std::chrono::seconds(5);  // seeds that are names are looked up again
 };
 
