@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -20,7 +21,7 @@ struct Ended {
 
 Ended RunExample(const std::string& name, const std::string& arguments = "") {
   Ended run;
-  const std::string command = std::string(NEKTON_BINARY_DIR) + "/bin/" + name + " " + arguments + " 2>&1";
+  const std::string command = absl::StrCat(NEKTON_BINARY_DIR, "/bin/", name, " ", arguments, " 2>&1");
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return run;
   std::array<char, 4096> piece{};
