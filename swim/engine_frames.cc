@@ -9,6 +9,11 @@
 #include <xxhash.h>
 
 namespace nekton {
+namespace {
+
+constexpr int kNewcomerPeriods = 10;  // so long a member is new
+
+}  // namespace
 
 Frame Engine::Impl::Header(FrameType type, std::uint32_t sequence) const {
   const Row& self = table_[kSelf];
@@ -286,6 +291,12 @@ void Engine::Impl::OnStranger(Outbox& out, PeerId sender) {
   SendGossipTo(out, sender, forced);
 }
 
+// A newcomer's table is the likeliest to lack something, so it looks sooner.
+Duration Engine::Impl::Patience() const {
+  const bool newcomer = joined_ && now_.boot - joined_at_ < config_.period * kNewcomerPeriods;
+  return newcomer ? config_.period : config_.period * config_.digest_patience;
+}
+
 // Anti-entropy: tables that stay different while ours is quiet are made equal by a sync.
 void Engine::Impl::OnDigest(Outbox& out, const Frame& frame, PeerId sender) {
   if (table_.version() != quiet_version_) {
@@ -293,7 +304,7 @@ void Engine::Impl::OnDigest(Outbox& out, const Frame& frame, PeerId sender) {
     quiet_since_ = now_.boot;
   }
   if ((frame.flags & kFlagDiffers) == 0 || sender == kNoPeer || phase_ != Phase::kRunning) return;
-  if (now_.boot - quiet_since_ < config_.period * config_.digest_patience) return;
+  if (now_.boot - quiet_since_ < Patience()) return;
   RepairWith(out, sender, /*reconnect=*/false);
 }
 

@@ -99,6 +99,7 @@ class Engine::Impl {
   void NoticeSender(const Frame& frame, PeerId sender);
   void OnStranger(Outbox& out, PeerId sender);
   void OnDigest(Outbox& out, const Frame& frame, PeerId sender);
+  Duration Patience() const;
   void AnswerLater(PeerId row);
   Update NewsOf(PeerId row) const;       // as we would tell it now
   Update SuspicionOf(PeerId row) const;  // the accusation, also while its hold is cancelled
@@ -142,6 +143,7 @@ class Engine::Impl {
   void TakeDetails(PeerId row, const Update& update);
   void MergeAccusers(PeerId row, const Update& update);
   std::uint32_t Confidence(PeerId observer) const;
+  bool HasWitness(PeerId row, const Update& update) const;
   void Refute(Outbox& out, std::uint64_t incarnation, const Update* accusation);
   void BecomeGeneration(std::uint64_t generation);
   void Displaced(Outbox& out, const Update& update);
@@ -163,6 +165,7 @@ class Engine::Impl {
   void RepairWith(Outbox& out, PeerId row, bool reconnect);
   void ContactDone(Outbox& out, const Exchange& exchange, const absl::Status& status);
   void OnStreamAck(Outbox& out, const Exchange& exchange, const Frame& frame);
+  void Joined();
   void OnSyncReply(Outbox& out, const Exchange& exchange, const Frame& frame);
   void ServePing(Outbox& out, ExchangeId id, const Frame& frame);
   void ServeSync(Outbox& out, ExchangeId id, const Frame& frame);
@@ -202,6 +205,7 @@ class Engine::Impl {
   std::uint64_t fingerprint_ = 0;
   std::uint64_t observation_sequence_ = 0;
   ExchangeId last_exchange_ = 0;
+  Instant joined_at_{};
   bool joined_ = false;      // at least one sync as a newcomer succeeded
   bool slept_long_ = false;  // long enough to have been declared dead meanwhile
   std::uint64_t periods_ = 0;

@@ -111,7 +111,7 @@ void Engine::Impl::ContactDone(Outbox& out, const Exchange& exchange, const absl
 void Engine::Impl::RepairWith(Outbox& out, PeerId row, bool reconnect) {
   if (repairing_ || now_.boot < next_repair_ || phase_ != Phase::kRunning) return;
   repairing_ = true;
-  next_repair_ = now_.boot + (reconnect ? config_.period : config_.period * config_.digest_patience);
+  next_repair_ = now_.boot + (reconnect ? config_.period : Patience());
   StartSync(out, {Errand::kRepair, table_[row].address, 0, false, reconnect});
 }
 
@@ -199,10 +199,16 @@ void Engine::Impl::OnStreamAck(Outbox& out, const Exchange& exchange, const Fram
   Acked(out, *round, attempt, /*direct=*/true, /*stream=*/true);
 }
 
+void Engine::Impl::Joined() {
+  if (joined_) return;
+  joined_ = true;
+  joined_at_ = now_.boot;
+}
+
 void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Frame& frame) {
   heard_ = now_.boot;
-  joined_ = true;
   ApplyUpdates(out, frame.updates, exchange.reconnect ? Source::kNews : Source::kCatchUp);
+  Joined();  // not before: see ApplyAboutSelf
   if (!answers_.empty() && phase_ == Phase::kRunning) {
     Send(out, exchange.address, Header(FrameType::kGossip, 0), Purpose::kGossip, answers_, false);
   }
@@ -283,7 +289,7 @@ void Engine::Impl::ServeSync(Outbox& out, ExchangeId id, const Frame& frame) {
   }
   ++counters_[Counter::kSyncsServed];
   heard_ = now_.boot;
-  joined_ = true;
+  Joined();
   const bool news = (frame.flags & (kFlagJoin | kFlagReunion)) != 0;
   ApplyUpdates(out, frame.updates, news ? Source::kNews : Source::kCatchUp);
   if (phase_ == Phase::kGone) {

@@ -80,7 +80,8 @@ void Engine::Impl::ApplyAboutSelf(Outbox& out, const Update& update) {
     ++counters_[Counter::kUpdatesKnown];
     return;
   }
-  if (claimed_ahead && update.address == self.address) {  // a former life of ours had this generation already
+  if (claimed_ahead && !joined_ && update.address == self.address) {
+    // We have claimed nothing yet: a former life of ours had this generation.
     BecomeGeneration(self.key.generation + 1);
   } else {
     Refute(out, update.key.incarnation, &update);
@@ -152,6 +153,10 @@ void Engine::Impl::ApplyNewLife(Outbox& out, PeerId row, const Update& update, S
     ++counters_[Counter::kUpdatesApplied];
     return;
   }
+  if (update.kind != UpdateKind::kAlive && !HasWitness(row, update)) {
+    ++counters_[Counter::kUpdatesKnown];
+    return;
+  }
   if (!TakeAddress(out, row, update)) return;
   ++counters_[Counter::kUpdatesApplied];
   former_generation_ = table_[row].key.generation;
@@ -189,6 +194,10 @@ void Engine::Impl::ApplyNewer(Outbox& out, PeerId row, const Update& update, Sou
     ++counters_[Counter::kUpdatesApplied];
     return;
   }
+  if (!HasWitness(row, update)) {
+    ++counters_[Counter::kUpdatesKnown];
+    return;
+  }
   suspicions_.Forget(row);  // it had refuted what we knew of: confirmers start anew
   table_.SetKey(row, update.key);
   ApplyAccusation(out, row, update, source);
@@ -224,6 +233,14 @@ void Engine::Impl::ApplySame(Outbox& out, PeerId row, const Update& update, Sour
       }
       return;
   }
+}
+
+// Does an accusation name anybody whose word counts here?
+bool Engine::Impl::HasWitness(PeerId row, const Update& update) const {
+  return std::any_of(update.accusers.begin(), update.accusers.begin() + update.accuser_count, [&](const Accuser& a) {
+    const PeerId observer = table_.FindId(a.id);
+    return observer != kSelf && observer != row && Confidence(observer) != 0;
+  });
 }
 
 // A suspicion or a confirm about an ACTIVE or SUSPECT member at our key: each named observer's word by its weight.

@@ -160,7 +160,7 @@ TEST(AgentTest, AnswersCommands) {
   // Counters are of the last turn, and this may still be the turn of the join.
   int served = 0;
   for (int i = 0; i < 1000 && served == 0; ++i) served = alpha.Ask("counters")["counters"].value("syncs_served", -1);
-  EXPECT_EQ(served, 1);
+  EXPECT_GE(served, 1);
   EXPECT_EQ(alpha.Ask("help")["commands"].size(), 4U);
   alpha.Write("dance\n");
   EXPECT_EQ(alpha.Next("answer", "unknown")["command"], "dance");

@@ -152,6 +152,19 @@ TEST(EngineHold, AFailedRoundKeepsTheHoldRunningAndIsToldNoSecondTime) {
   EXPECT_EQ(rig.Events(), "failed m1");
 }
 
+TEST(EngineHold, AnAccusationByNobodyWhoCountsStopsNoAccuser) {
+  Rig rig;
+  rig.Know(6);
+  const Instant since = SuspectByARound(rig);
+  const Peer nobody = {"nobody", Rig::At(200), {Rig::kGeneration, 0}};
+  rig.Gossip(rig[2], {Suspect(rig[1], {&nobody}, 1), Dead(rig[1], {&nobody}, 2)});
+  rig.RunUntil(since + milliseconds(2499));
+  const std::vector<Said> rounds = rig.Rounds();
+  EXPECT_EQ(std::count_if(rounds.begin(), rounds.end(), [&](const Said& r) { return r.to == rig[1].address; }), 2);
+  rig.RunUntil(since + kHold);
+  EXPECT_EQ(rig.StateOf(rig[1]), "INACTIVE 0");
+}
+
 TEST(EngineHold, ARefutationInTheAckBringsItBackAtOnceAndIsSpread) {
   Rig rig;
   rig.Know(6);

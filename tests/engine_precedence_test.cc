@@ -306,7 +306,10 @@ TEST(EnginePrecedence, TheWordOfAnObserverThatIsNotActiveHereCountsForNothing) {
     stage.Gossip(stage[4], {Suspect(stage[2], {&stage[4]}), Left(stage[3])});
     stage.Clear();
     for (const Accusers& by : {Accusers{}, {&stranger}, {&former}, {&stage[2]}, {&stage[3]}, {&stage.m1()}}) {
-      stage.Gossip(stage[4], {Accused(kind, stage.m1(), by, kBase)});
+      stage.Gossip(stage[4], {Accused(kind, stage.m1(), by, kBase), Accused(kind, stage.m1(), by, kBase + 1)});
+      Peer restarted = stage.m1();
+      restarted.key = {Rig::kGeneration + 1, 0};
+      stage.Gossip(stage[4], {Accused(kind, restarted, by, 0)});
     }
     EXPECT_EQ(stage.State(), "ACTIVE 5");
     EXPECT_EQ(stage.Events(), "");

@@ -365,11 +365,11 @@ TEST_F(UvStreamsTest, WithoutDescriptorsTheListenerRestsAndComesBack) {
   rlimit tight = before;
   tight.rlim_cur = static_cast<rlim_t>(highest);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
-  const bool failed = RunUntil([&] { return alpha->counters()[TransportCounter::kAcceptErrors] >= 1; });
-  RunTurns(1000);
-  const std::uint64_t errors = alpha->counters()[TransportCounter::kAcceptErrors];
+  // Nothing but the loop: the sanitizers' checks of calls need a descriptor, too.
+  for (int turn = 0; turn < 2000; ++turn) uv_run(&loop_, UV_RUN_NOWAIT);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_TRUE(failed);
+  const std::uint64_t errors = alpha->counters()[TransportCounter::kAcceptErrors];
+  EXPECT_GE(errors, 1U);
   EXPECT_LE(errors, 100U) << "it does not spin";
   EXPECT_TRUE(RunUntil([&] { return a.requests.size() == 1; })) << "accepted when descriptors are there again";
 }

@@ -9,8 +9,7 @@
 //
 // Where callbacks run (event handlers, the log sink, LeaveAsync):
 //   Start:  one after another on a delivery thread of the node, fed by a bounded queue. A slow or blocking callback
-//   never
-//           stops the protocol; if the queue overflows, what waited in it is replaced by one kResync event, and
+//           never stops the protocol; if the queue overflows, what waited in it is replaced by one kResync event, and
 //           Members() is the truth.
 //   Attach: on the loop's thread. What blocks there blocks the node, and the node knows: it accuses nobody for it.
 #pragma once
