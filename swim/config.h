@@ -26,7 +26,7 @@ struct Config {
   std::vector<std::string> seeds;           // "host:port", every node alike; retried and resolved anew, for ever
   std::string label;                        // frames of another label are dropped and counted; <= 64 bytes
   std::map<std::string, std::string> tags;  // <= 512 bytes together
-  std::uint64_t generation = 0;             // 0: the shell takes the start time in ms
+  std::uint64_t generation = 0;             // 0: the shell takes the start time in ms; <= ten years ahead of the clock
   std::uint64_t seed = 0;                   // of the randomness; 0: the shell takes one from the system
   DetectorKind detector = DetectorKind::kFixed;
   std::string profile = "lan";  // name of the profile the values below come from

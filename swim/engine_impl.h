@@ -26,6 +26,7 @@
 #include "swim/probe_rounds.h"
 #include "swim/random.h"
 #include "swim/relays.h"
+#include "swim/reminders.h"
 #include "swim/suspicions.h"
 #include "swim/wire.h"
 
@@ -196,7 +197,8 @@ class Engine::Impl {
   std::vector<PeerId> dead_;  // INACTIVE rows to be tried again, in the order of their verdicts
   std::size_t dead_cursor_ = 0;
   absl::flat_hash_map<ExchangeId, Exchange> exchanges_;
-  absl::flat_hash_map<PeerId, Instant> stream_only_;  // last reported
+  Reminders stream_only_;
+  Reminders conflicts_;
   Counters counters_;
 
   Phase phase_ = Phase::kIdle;

@@ -163,9 +163,7 @@ void Engine::Impl::Acked(Outbox& out, ProbeRound& round, std::uint32_t attempt, 
   }
   if (stream) {
     ++counters_[Counter::kAcksStream];
-    Instant& reported = stream_only_.try_emplace(target, Instant::min()).first->second;
-    if (reported == Instant::min() || now_.boot - reported >= std::chrono::seconds(60)) {
-      reported = now_.boot;
+    if (stream_only_.Due(target, now_.boot)) {
       Emit(out, EventKind::kStreamOnly, target, table_[target].status, RoundCause(round));
     }
   }

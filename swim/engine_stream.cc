@@ -25,6 +25,7 @@ absl::Status ToStatus(const Frame& refusal) {
     case Refusal::kFull:
       return absl::ResourceExhaustedError(text);
     case Refusal::kOtherCluster:
+    case Refusal::kImplausible:
       return absl::FailedPreconditionError(text);
   }
   return absl::UnknownError(text);
@@ -273,15 +274,23 @@ void Engine::Impl::ServeSync(Outbox& out, ExchangeId id, const Frame& frame) {
   if (frame.version_min > kProtocolVersion || frame.version_max < kProtocolVersion) {
     return Refuse(out, id, Refusal::kVersion, "no protocol version in common");
   }
+  const PeerId row = table_.FindName(sender.name);
+  if (!Plausible(sender, row)) {
+    ++counters_[Counter::kUpdatesRefused];
+    return Refuse(out, id, Refusal::kImplausible,
+                  absl::StrCat("generation ", sender.key.generation, ", incarnation ", sender.key.incarnation,
+                               ": too far ahead of what this member knows (generations are times in ms)"));
+  }
   if ((frame.flags & kFlagJoin) != 0) {
-    const PeerId row = table_.FindName(sender.name);
     if (row == kNoPeer && table_.full()) {
       ++counters_[Counter::kMembersRefused];
       return Refuse(out, id, Refusal::kFull, absl::StrCat("the member table is full: ", config_.members_max, " rows"));
     }
     // A name belongs to who is alive under it; a restart comes from the same address.
     if (row != kNoPeer && table_[row].address != sender.address && table_.IsAlive(row)) {
-      Emit(out, EventKind::kNameConflict, row, table_[row].status, {}, sender.address);
+      if (conflicts_.Due(row, now_.boot)) {
+        Emit(out, EventKind::kNameConflict, row, table_[row].status, {}, sender.address);
+      }
       return Refuse(out, id, Refusal::kNameInUse,
                     absl::StrCat("name in use: \"", absl::string_view(sender.name.data(), sender.name.size()),
                                  "\" is alive at ", table_[row].address.ToString()));

@@ -11,12 +11,6 @@
 #include "swim/wire.h"
 
 namespace nekton {
-namespace {
-
-constexpr std::uint64_t kIncarnationJumpMax = std::uint64_t{1} << 32;
-constexpr std::uint64_t kGenerationAheadMax = std::uint64_t{10} * 366 * 24 * 3600 * 1000;  // ten years in ms
-
-}  // namespace
 
 void Engine::Impl::ApplyUpdates(Outbox& out, std::span<const std::byte> updates, Source source) {
   UpdateReader reader(updates);
@@ -428,7 +422,8 @@ void Engine::Impl::ForgetRow(Outbox& out, PeerId row) {
   suspicions_.Forget(row);
   stm_.Forget(row);
   news_.Drop(row);
-  stream_only_.erase(row);
+  stream_only_.Forget(row);
+  conflicts_.Forget(row);
   std::erase(dead_, row);
   table_.Remove(row);
 }

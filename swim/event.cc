@@ -162,6 +162,8 @@ std::string AccusedText(const Event& event) {
 }
 
 std::string JoinText(const Event& event) {
+  // A name that does not resolve has no address; its status names it.
+  if (event.address.port == 0) return absl::StrCat("join: ", StatusText(event.status));
   return absl::StrCat("join through ", event.address.ToString(), ": ", StatusText(event.status));
 }
 

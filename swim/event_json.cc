@@ -138,7 +138,7 @@ void AddDetails(const Event& event, Object& object) {
     case EventKind::kForeign:
       return object.AddText("other_address", event.address.ToString());
     case EventKind::kJoinResult:
-      object.AddText("other_address", event.address.ToString());
+      if (event.address.port != 0) object.AddText("other_address", event.address.ToString());
       return AddResult(event.status, object);
     case EventKind::kLeaveDone:
       object.AddNumber("heard_by", event.heard_by);

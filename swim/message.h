@@ -42,6 +42,7 @@ enum class Refusal : std::uint8_t {
   kVersion = 3,  // no common protocol version
   kFull = 4,
   kOtherCluster = 5,
+  kImplausible = 6,  // a generation or incarnation beyond the bounds
 };
 
 // What an update says of its subject; at equal keys the later enumerator outranks the earlier.
@@ -90,6 +91,11 @@ struct Frame {
   std::string_view text;               // refusal: in words, <= 200 bytes; escape it to print it
   std::span<const std::byte> updates;  // validated; read them with UpdateReader
 };
+
+// Bounds of what is believed: a generation at most ten years (in ms) ahead of the reader's wall clock, an incarnation at
+// most 2^32 above the one known.
+inline constexpr std::uint64_t kGenerationAheadMax = std::uint64_t{10} * 366 * 24 * 3600 * 1000;
+inline constexpr std::uint64_t kIncarnationJumpMax = std::uint64_t{1} << 32;
 
 inline constexpr std::uint8_t kProtocolVersion = 1;
 inline constexpr std::size_t kNameMax = 128;

@@ -138,7 +138,7 @@ bool ReadFixed(ByteReader& reader, Frame& frame) {
       break;
     case FrameType::kRefusal:
       frame.refusal = static_cast<Refusal>(reader.Fixed<std::uint8_t>());
-      sound = frame.refusal >= Refusal::kNameInUse && frame.refusal <= Refusal::kOtherCluster;
+      sound = frame.refusal >= Refusal::kNameInUse && frame.refusal <= Refusal::kImplausible;
       sound = ReadShortText(reader, kRefusalTextMax, frame.text) && sound;
       break;
   }

@@ -43,7 +43,9 @@ class Hub {
     }
     void Reply(ExchangeId id, std::vector<std::byte> answer) override {
       const auto [to, theirs] = hub_.asked_.at(id);
-      hub_.Later([=, this, a = std::move(answer)] { hub_.receivers_[to]->OnAnswer(theirs, absl::OkStatus(), a); });
+      hub_.Later([this, to = to, theirs = theirs, a = std::move(answer)] {
+        hub_.receivers_[to]->OnAnswer(theirs, absl::OkStatus(), a);
+      });
     }
     Address local() const override { return address_; }
     std::size_t mtu() const override { return 65507; }

@@ -56,7 +56,7 @@ class Node {
   // config.seed 0 random bits of the system.
   // Errors: InvalidArgument with every mistake of the configuration, one a line; AlreadyExists "address in use:
   // 127.0.0.1:7946"; FailedPrecondition "cannot bind ...". A seed that does not resolve or answer is no error: it is
-  // retried for ever, and each attempt is a kJoinResult event.
+  // retried for ever; a kJoinResult event tells the first result of each address, and every one that differs.
   static absl::StatusOr<std::unique_ptr<Node>> Start(Config config, NodeOptions options = {});
   // On the thread that runs `loop`, or before it runs. Destroy the node on that thread too: there the destructor never
   // blocks. The node's handles are closed in the loop's next turns, after which uv_loop_close() returns 0. The loop

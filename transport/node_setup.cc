@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "swim/message.h"
 #include "transport/uv_clock.h"
 #include "transport/uv_socket.h"
 
@@ -36,10 +37,14 @@ absl::StatusOr<NodePlan> PlanNode(Config config) {
                     " is on another machine, which cannot answer a loopback address");
   }
   if (!mistakes.empty()) return absl::InvalidArgumentError(mistakes);
-  if (config.generation == 0) {
-    const auto since_epoch = ReadClocks().wall.time_since_epoch();
-    config.generation = static_cast<std::uint64_t>(
-        std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count(), 1));
+  const auto since_epoch = ReadClocks().wall.time_since_epoch();
+  const auto now_ms = static_cast<std::uint64_t>(
+      std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count(), 1));
+  if (config.generation == 0) config.generation = now_ms;
+  if (config.generation > now_ms + kGenerationAheadMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("generation = ", config.generation,
+                     ": more than ten years ahead of the clock, no other member would believe it; it is a time in ms"));
   }
   if (config.seed == 0) {
     if (uv_random(nullptr, nullptr, &config.seed, sizeof(config.seed), 0, nullptr) != 0) config.seed = uv_hrtime();
