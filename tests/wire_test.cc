@@ -350,8 +350,8 @@ TEST(WireTest, FixedPartsAreJudged) {
   EXPECT_EQ(set(15, 21, 0), Fault::kBody);  // sync reply: version_max 0
   EXPECT_EQ(set(16, 20, 0), Fault::kBody);  // refusal: code 0
   EXPECT_EQ(set(16, 20, 1), Fault::kNone);
-  EXPECT_EQ(set(16, 20, 5), Fault::kNone);
-  EXPECT_EQ(set(16, 20, 6), Fault::kBody);
+  EXPECT_EQ(set(16, 20, 6), Fault::kNone);
+  EXPECT_EQ(set(16, 20, 7), Fault::kBody);
   EXPECT_EQ(set(16, 21, 17), Fault::kShort);
 }
 
