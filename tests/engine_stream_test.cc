@@ -448,6 +448,19 @@ TEST(EngineRepair, ADifferingDigestAndAQuietTableCauseExactlyOneSync) {
   EXPECT_THAT(rig.requests, SizeIs(1));
 }
 
+// Its table is the likeliest to lack something.
+TEST(EngineRepair, ANewcomerLooksSooner) {
+  Rig rig;
+  rig.Know(5);
+  for (Peer& peer : rig.peers) peer.differs = true;
+  const Said first = rig.NextRound();
+  rig.RunUntil(first.at + seconds(1) - nanoseconds(1));
+  EXPECT_THAT(rig.requests, IsEmpty());
+  rig.RunUntil(first.at + seconds(5));
+  ASSERT_THAT(rig.requests, SizeIs(1));
+  EXPECT_EQ(rig.requests[0].at, first.at + seconds(1));
+}
+
 TEST(EngineRepair, ADifferenceThatPersistsCausesNoMoreThanOneInSoManyPeriods) {
   Rig rig;
   const Said first = BeginQuietly(rig);
