@@ -25,7 +25,8 @@ void Rest(benchmark::State& state) {
     if (i == 0) seed = sim.address(id).ToString();
     if (!sim.Start(id).ok()) return state.SkipWithError("a member does not start");
   }
-  if (!sim.RunUntil([&] { return sim.Converged(); }, 120s, 1s)) return state.SkipWithError("the group does not converge");
+  if (!sim.RunUntil([&] { return sim.Converged(); }, 120s, 1s))
+    return state.SkipWithError("the group does not converge");
   sim.RunFor(5s);
   const SimCounters before = sim.counters();
   for (auto _ : state) sim.RunFor(1s);

@@ -1,5 +1,5 @@
 // Frames that are dropped: malformed ones and those of another cluster. They leave no trace but one step of a counter
-// (field failure 54).
+//.
 #include <chrono>
 #include <cstddef>
 #include <span>

@@ -282,7 +282,7 @@ TEST(EngineHold, AtMostEightAccusingRoundsAtOnceTheOldestFirst) {
   config.forget_after = seconds(600);
   Rig rig(config);
   rig.Know(14);
-  for (int i = 1; i <= 12; ++i) rig[i].answers = rig[i].answers_relays = false;  // as relays they say so
+  for (std::size_t i = 1; i <= 12; ++i) rig[i].answers = rig[i].answers_relays = false;  // as relays they say so
   std::vector<std::string> order;
   while (order.size() < 12) {
     rig.Step();

@@ -183,7 +183,7 @@ TEST(EngineLeave, WrongOrdersAreRefusedWithAReason) {
   EXPECT_EQ(rig.Order(Join{{Rig::At(9)}}).code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// Field failure 46: a leave is believed only of the member itself; what another says of it is refuted.
+// Seen in the field: a leave is believed only of the member itself; what another says of it is refuted.
 TEST(EngineLeave, AForgedOrReplayedLeaveIsRefuted) {
   Rig victim;
   victim.Know(3);

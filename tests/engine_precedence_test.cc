@@ -189,7 +189,7 @@ TEST(EnginePrecedence, EveryPathGivesTheSameState) {
   }
 }
 
-// Field failure 1, as it stands there.
+// Seen in the field: a dead member came back by an old, late alive.
 TEST(EnginePrecedence, FailureEvidenceThatChangesNoStateStillRaisesTheIncarnation) {
   for (const bool dead_already : {false, true}) {
     Rig rig(Patient());
@@ -256,7 +256,7 @@ TEST(EnginePrecedence, CopiesOfAConfirmBuryNobodyEarly) {
   Stage stage;
   const Instant since = stage.now.boot;
   while (stage.now.boot < since + milliseconds(490)) {
-    for (int observer = 2; observer <= 6; ++observer) {
+    for (std::size_t observer = 2; observer <= 6; ++observer) {
       stage.Gossip(stage[observer], {Dead(stage.m1(), {&stage[observer]}), Suspect(stage.m1(), {&stage[3]})});
     }
     stage.Run(milliseconds(10));

@@ -168,7 +168,7 @@ TEST(EngineProbe, AnAckOfAnyAttemptEndsTheRound) {
   }
 }
 
-// Field failure 22: a direct path that is cut costs nobody its good name while a relay gets through.
+// Seen in the field: a direct path that is cut costs nobody its good name while a relay gets through.
 TEST(EngineProbe, AnAckByARelayEndsTheRound) {
   Rig rig;
   rig.Know(5);
@@ -281,7 +281,7 @@ TEST(EngineProbe, AnAckOverTheStreamMustBeItsOwn) {
   }
 }
 
-// Field failure 10: a probe is bound to one sequence, target and generation.
+// Seen in the field: a probe is bound to one sequence, target and generation.
 TEST(EngineProbe, OnlyTheOneRightAckHasAnEffect) {
   Rig rig;
   rig.Know(2);

@@ -1,4 +1,4 @@
-// When seed names are looked up, and what is joined (field failure 48).
+// When seed names are looked up, and what is joined.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -35,7 +35,7 @@ TEST(NodeSetupTest, GenerationAndSeedAreFilledInOnlyWhereTheyAreMissing) {
   EXPECT_EQ(PlanNode(config)->config.seed, 6U);
 }
 
-// Field failure 47.
+// Seen in the field.
 TEST(NodeSetupTest, ALoopbackBindWithASeedElsewhereIsAMistakeUnlessAnotherAddressIsAdvertised) {
   Config config = FastConfig("", {"127.0.0.1:1", "198.51.100.9:7946"});
   const std::string message(PlanNode(config).status().message());

@@ -1,4 +1,4 @@
-// Stopping a node, in every state and from everywhere (field failures 72, 73, 78).
+// Stopping a node, in every state and from everywhere.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -237,7 +237,7 @@ TEST_F(NodeStopTest, WhatAHandlerOwnsMayCallTheNodeWhenItDies) {
   alpha.reset();
 }
 
-// Field failure 78: everything from eight threads while nodes come and go.
+// Seen in the field: everything from eight threads while nodes come and go.
 TEST_F(NodeStopTest, EveryFunctionFromManyThreads) {
   auto alpha = MustStart(FastConfig("alpha"));
   const std::string seed = alpha->local().ToString();
@@ -314,7 +314,7 @@ TEST_F(NodeAttachTest, ALateSubscriberIsToldInATurnOfTheLoop) {
   ASSERT_TRUE(RunUntil([&] { return log.Count(EventKind::kJoined, "beta") == 1; }));
 }
 
-// Field failure 73. The fixture closes the loop and counts what is left.
+// Seen in the field. The fixture closes the loop and counts what is left.
 TEST_F(NodeAttachTest, TheLoopClosesCleanInWhateverStateTheNodeWas) {
   auto peer = MustStart(FastConfig("peer"));
   const std::string seed = peer->local().ToString();

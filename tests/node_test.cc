@@ -58,9 +58,11 @@ TEST(NodeTest, AGroupFindsItselfLosesACrashedMemberTakesItBackAndHearsAGoodbye) 
   ASSERT_TRUE(WaitFor([&] { return AllKnow({alpha.get(), beta.get(), gamma.get()}, 3); })) << log.text();
   EXPECT_TRUE(WaitFor([&] { return log.Count(EventKind::kRestarted, "gamma") == 1; })) << log.text();
 
+  EXPECT_TRUE(absl::IsInvalidArgument(beta->Leave(-1s))) << "and this is not the first result of leaving";
   const absl::Status left = beta->Leave(10s);
   EXPECT_TRUE(left.ok()) << left;
   EXPECT_EQ(beta->Leave(10s), left) << "leaving again gives the first result";
+  EXPECT_TRUE(absl::IsInvalidArgument(beta->LeaveAsync(-1s, [](const absl::Status&) {})));
   ASSERT_TRUE(WaitFor([&] { return log.Count(EventKind::kLeft, "beta") == 1; })) << log.text();
   EXPECT_TRUE(Has(*alpha, "beta", MemberStatus::kLeft));
   EXPECT_EQ(log.Count(EventKind::kFailed, "beta"), 0U);
@@ -76,7 +78,7 @@ TEST(NodeTest, PortZeroIsARealPortAndIsWhatOthersAreTold) {
   EXPECT_EQ(beta->Members().Find("alpha")->address, alpha->local());
 }
 
-// Field failure 77.
+// Seen in the field.
 TEST(NodeTest, ASecondNodeOnThePortIsToldSo) {
   auto alpha = MustStart(FastConfig("alpha"));
   Config config = FastConfig("beta");
@@ -101,7 +103,7 @@ TEST(NodeTest, AllMistakesOfAConfigurationAreToldAtOnce) {
   }
 }
 
-// Field failure 47: it would be suspected for ever, and nobody would know why.
+// Seen in the field: it would be suspected for ever, and nobody would know why.
 TEST(NodeTest, ALoopbackNodeWithASeedElsewhereIsAMistake) {
   Config config = FastConfig("alpha", {"198.51.100.9:7946"});
   EXPECT_TRUE(absl::IsInvalidArgument(Node::Start(config).status()));
@@ -138,7 +140,7 @@ TEST(NodeTest, WaitJoinedTellsWhatBecameOfEachSeed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(dead));
 }
 
-// Field failure 71, first run.
+// Seen in the field, first run.
 TEST(NodeTest, EveryFunctionMayBeCalledInACallback) {
   auto alpha = MustStart(FastConfig("alpha"));
   std::atomic<bool> told = false;
@@ -170,7 +172,7 @@ TEST(NodeTest, EveryFunctionMayBeCalledInACallback) {
   EXPECT_TRUE(WaitFor([&] { return Has(*beta, "alpha", MemberStatus::kLeft); }));
 }
 
-// Field failure 71, second run: a callback that sleeps while much happens.
+// Seen in the field, second run: a callback that sleeps while much happens.
 TEST(NodeTest, ASleepingCallbackDoesNotStopTheProtocolAndCatchesUp) {
   NodeOptions options;
   options.event_queue = 4;
@@ -244,7 +246,7 @@ TEST(NodeTest, ALateSubscriberMayAskForWhatIsThere) {
   EXPECT_EQ(from_snapshot.Count(EventKind::kJoined), 3U);
 }
 
-// Field failure 63, as far as a node has its part: the log.
+// Seen in the field, as far as a node has its part: the log.
 TEST(NodeTest, StrangersOnTheStreamPortAreCountedAndTheLogKeepsCalm) {
   std::mutex mutex;
   std::vector<std::string> lines;
@@ -270,7 +272,7 @@ TEST(NodeTest, StrangersOnTheStreamPortAreCountedAndTheLogKeepsCalm) {
   EXPECT_THAT(lines.front(), HasSubstr("info node alpha at 127.0.0.1:"));
 }
 
-// Field failure 48, run 1: own address, a dead one, the live one.
+// Seen in the field, run 1: own address, a dead one, the live one.
 TEST(NodeTest, ASeedNameIsFollowedToAllItsAddresses) {
   auto alpha = MustStart(FastConfig("alpha"));
   NodeOptions options;
@@ -292,7 +294,7 @@ TEST(NodeTest, ASeedNameIsFollowedToAllItsAddresses) {
   }
 }
 
-// Field failure 48, run 2: the resolver fails first.
+// Seen in the field, run 2: the resolver fails first.
 TEST(NodeTest, ASeedNameThatDoesNotResolveYetIsTriedAgain) {
   auto alpha = MustStart(FastConfig("alpha"));
   auto asked = std::make_shared<std::atomic<int>>(0);
@@ -321,7 +323,7 @@ TEST(NodeTest, ASeedNameThatDoesNotResolveYetIsTriedAgain) {
   EXPECT_EQ(std::count(lines.begin(), lines.end(), wanted), 1) << "said once, not at every retry";
 }
 
-// Field failure 48: the loop never waits for a name, and neither does Stop().
+// Seen in the field: the loop never waits for a name, and neither does Stop().
 TEST(NodeTest, AResolverThatHangsHoldsUpNobody) {
   auto alpha = MustStart(FastConfig("alpha"));
   struct Gate {

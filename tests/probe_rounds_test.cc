@@ -154,7 +154,8 @@ TEST(ProbeRoundsTest, TheNextAttemptIsTheEarliestOfTheOpenOnes) {
         break;
       case 1:
         if (!open.empty()) {
-          any()->next_attempt = dice.Below(4) == 0 ? kNever : kStart + milliseconds(step + dice.Below(500));
+          any()->next_attempt =
+              dice.Below(4) == 0 ? kNever : kStart + milliseconds(step) + milliseconds(dice.Below(500));
           rounds.Reschedule();
         }
         break;

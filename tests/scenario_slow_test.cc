@@ -28,7 +28,7 @@ TEST_P(Seed, AMinuteOfLossKillsNobody) {
 }
 
 TEST_P(Seed, AFreezeOfThreeSecondsKillsNobodyAtAnySize) {
-  for (const std::size_t n : {3, 8, 32, 128}) {
+  for (const std::size_t n : {3u, 8u, 32u, 128u}) {
     Cluster c({.nodes = n, .seed = GetParam()});
     ASSERT_TRUE(c.Converge(60s));
     c.RunFor(std::chrono::milliseconds(37 * GetParam()));

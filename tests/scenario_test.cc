@@ -148,7 +148,7 @@ TEST(Scenario, WhoNeverPausedNeverThinksSo) {
 }
 
 TEST(Scenario, SmallGroupsProbeAtTheFullRate) {
-  for (const std::size_t n : {2, 3}) {
+  for (const std::size_t n : {2u, 3u}) {
     Cluster c({.nodes = n});
     ASSERT_TRUE(c.Converge(10s));
     const std::uint64_t before = c.Sum(Counter::kRounds);
@@ -227,7 +227,7 @@ TEST(Scenario, WhoWasFrozenAccusesNobody) {
 }
 
 TEST(Scenario, ASplitOfAMinuteHeals) {
-  for (const std::size_t n : {4, 10, 60}) {
+  for (const std::size_t n : {4u, 10u, 60u}) {
     Cluster c({.nodes = n, .seed = n});
     ASSERT_TRUE(c.Converge(60s));
     std::vector<std::vector<SimId>> halves(2);

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Field failure 77.
+// Seen in the field.
 TEST(UvSocketTest, ASecondBinderOfThePortIsToldSo) {
   auto first = BindPair(Any());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -50,7 +50,7 @@ TEST(UvSocketTest, PortZeroIsOnePortForBoth) {
   EXPECT_EQ(ports.size(), 100U);
 }
 
-// Field failure 77: a process that sets SO_REUSEADDR must not be able to take our datagrams.
+// Seen in the field: a process that sets SO_REUSEADDR must not be able to take our datagrams.
 using UvSocketStealTest = UvTest;
 TEST_F(UvSocketStealTest, NobodyStealsTheDatagramsOfARunningTransport) {
   auto transport = UvTransport::Create(&loop_, Any());
@@ -92,7 +92,7 @@ TEST(UvSocketTest, TheScopeOfAGlobalAddressIsNoPartOfIt) {
   EXPECT_EQ(FromSockaddr(reinterpret_cast<sockaddr*>(&storage)), address);
 }
 
-// Field failure 47.
+// Seen in the field.
 TEST(UvSocketTest, AWildcardIsAdvertisedAsAnAddressOfAnInterface) {
   const auto at = [](const char* text) { return Address::Parse(text).value(); };
   const auto v4 = at("192.0.2.1:0"), v6 = at("[2001:db8::1]:0"), local = at("[fe80::1%2]:0"), loop = at("127.0.0.1:0");

@@ -65,7 +65,7 @@ TEST_F(UvTransportTest, ADualStackNodeKnowsAV4PeerByItsV4Address) {
   EXPECT_EQ(b.answers[0].bytes, "over v6");
 }
 
-// Field failure 74.
+// Seen in the field.
 TEST_F(UvTransportTest, EmptyDatagramsArePassedOnAndReceptionGoesOn) {
   Recorder a;
   auto alpha = Make(&a);
@@ -91,7 +91,7 @@ struct UdpRecorder : UvUdp::Owner {
   bool closed = false;
 };
 
-// Field failure 74: what a receive callback of libuv may be called with.
+// Seen in the field: what a receive callback of libuv may be called with.
 TEST(UvUdpTest, EveryFormOfReceiveIsToldApart) {
   UdpRecorder owner;
   TransportCounters counters;
@@ -118,7 +118,7 @@ TEST(UvUdpTest, EveryFormOfReceiveIsToldApart) {
   EXPECT_EQ(owner.received.size(), 2U);
 }
 
-// Field failure 76.
+// Seen in the field.
 TEST(UvUdpTest, EveryFailureToSendIsCountedByItsCause) {
   UdpRecorder owner;
   TransportCounters counters;
@@ -165,7 +165,7 @@ TEST_F(UvTransportTest, AFailedSendIsReportedInALaterTurnAndOthersArriveAllTheSa
   EXPECT_EQ(alpha->counters()[TransportCounter::kSendOther], 1U);
 }
 
-// Field failure 76: a receiver that answers each report with a further send must not spin.
+// Seen in the field: a receiver that answers each report with a further send must not spin.
 TEST_F(UvTransportTest, TroubleThatBreedsTroubleLeavesTheLoopItsTurns) {
   Recorder a;
   auto alpha = Make(&a);
@@ -195,7 +195,7 @@ TEST_F(UvTransportTest, ReportsOfOneTurnAreBounded) {
   EXPECT_EQ(alpha->counters()[TransportCounter::kSendDenied], 1000U);
 }
 
-// Field failure 73: all of it due in one turn.
+// Seen in the field: all of it due in one turn.
 TEST_F(UvTransportTest, ClosesWithEverythingInFlightAndCallsNobodyAfterwards) {
   Recorder a, b;
   auto alpha = Make(&a), beta = Make(&b);
@@ -248,7 +248,7 @@ TEST_F(UvTransportTest, DestroyedInsideItsCallbacks) {
   EXPECT_EQ(c.answers[0].status.code(), absl::StatusCode::kUnavailable);
 }
 
-// Field failure 35.
+// Seen in the field.
 TEST_F(UvTransportTest, NoTimerFiresEarlyAfterALongCallback) {
   struct Timed {
     uv_timer_t timer{};

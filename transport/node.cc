@@ -24,6 +24,11 @@ absl::Status WouldBlock(std::string_view what) {
       absl::StrCat(absl::string_view(what.data(), what.size()), " would wait for the very thread it is called on"));
 }
 
+absl::Status CheckTimeout(Duration timeout) {
+  if (timeout >= Duration::zero()) return absl::OkStatus();
+  return absl::InvalidArgumentError("timeout: must not be negative");
+}
+
 // Our threads leave all signals to the threads of the host program.
 class SignalsBlocked {
  public:
@@ -160,6 +165,7 @@ absl::Status Node::WaitJoined(Duration timeout) {
 }
 
 absl::Status Node::Leave(Duration timeout) {
+  if (absl::Status status = CheckTimeout(timeout); !status.ok()) return status;
   if (impl_->delivery->OnDispatcher()) return WouldBlock("Leave()");
   if (absl::Status status = impl_->core->Leave(timeout); !status.ok()) return status;
   const Duration limit = timeout > Duration::zero() ? timeout : impl_->core->config().leave_timeout;
@@ -167,6 +173,7 @@ absl::Status Node::Leave(Duration timeout) {
 }
 
 absl::Status Node::LeaveAsync(Duration timeout, std::function<void(const absl::Status&)> done) {
+  if (absl::Status status = CheckTimeout(timeout); !status.ok()) return status;
   if (absl::Status status = impl_->delivery->OnLeft(std::move(done)); !status.ok()) return status;
   return impl_->core->Leave(timeout);
 }

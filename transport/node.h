@@ -56,7 +56,9 @@ class Node {
   // config.seed 0 random bits of the system.
   // Errors: InvalidArgument with every mistake of the configuration, one a line; AlreadyExists "address in use:
   // 127.0.0.1:7946"; FailedPrecondition "cannot bind ...". A seed that does not resolve or answer is no error: it is
-  // retried for ever; a kJoinResult event tells the first result of each address, and every one that differs.
+  // retried for ever; a kJoinResult event tells the first result of each address, and every one that differs
+  // (of a name that does not resolve: each look-up's). Events before Subscribe() reach nobody: who wants the first
+  // results starts without seeds, subscribes, then calls Join().
   static absl::StatusOr<std::unique_ptr<Node>> Start(Config config, NodeOptions options = {});
   // On the thread that runs `loop`, or before it runs. Destroy the node on that thread too: there the destructor never
   // blocks. The node's handles are closed in the loop's next turns, after which uv_loop_close() returns 0. The loop
@@ -72,14 +74,15 @@ class Node {
   // What is published after this call reaches the handler, in order. On a stopped node the handler is never called.
   [[nodiscard]] Subscription Subscribe(EventHandler handler, SubscribeFrom from = SubscribeFrom::kNow);
 
-  // Further seeds, "host:port", for ever. Returns at once. InvalidArgument with all mistakes (then none is taken);
-  // ResourceExhausted beyond 1,024 seeds; FailedPrecondition on a stopped node.
+  // Further seeds, "host:port", for ever; after a leave without effect. Returns at once. InvalidArgument with all
+  // mistakes (then none is taken); ResourceExhausted beyond 1,024 seeds; FailedPrecondition on a stopped node.
   absl::Status Join(std::vector<std::string> addresses);
   // OK as soon as another member is known that is ACTIVE or SUSPECT. DeadlineExceeded says what became of each seed.
   // Cancelled if the node stops meanwhile. FailedPrecondition inside a callback or on the loop's thread.
   absl::Status WaitJoined(Duration timeout);
-  // Says goodbye; returns when it was heard, or with the reason why not after `timeout` (0: config.leave_timeout).
-  // Leaving again gives the first result. Errors and places as WaitJoined. The node stays, silent, until Stop().
+  // Says goodbye; returns when it was heard, or with the reason why not after `timeout` (0: config.leave_timeout;
+  // InvalidArgument below). Leaving again gives the first result. Errors and places as WaitJoined; FailedPrecondition
+  // also on a stopped node. The node stays, silent, until Stop().
   absl::Status Leave(Duration timeout = Duration::zero());
   // The same without waiting: `done` comes once, unless the node is stopped first (then it is dropped). If the returned
   // status is not OK (stopped node, more than 1,024 callers waiting) it never comes. Legal everywhere.

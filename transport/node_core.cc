@@ -285,7 +285,7 @@ void NodeCore::Notice(const Event& event) {
   }
 }
 
-// One line a minute for each of them, however often it comes (field failure 63).
+// One line a minute for each of them, however often it comes.
 void NodeCore::Stranger(const Address& from, std::string_view what) {
   const Instant now = driver_.Now().boot;
   std::erase_if(strangers_, [now](const auto& s) { return now - s.second >= kStrangerQuiet; });

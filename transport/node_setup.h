@@ -17,7 +17,7 @@ struct NodePlan {
   Address bind;
 };
 // InvalidArgument with every mistake, one a line. Mistakes are also those of Config::Validate(), and a loopback `bind`
-// with a seed elsewhere: nobody there could answer (field failure 47).
+// with a seed elsewhere: nobody there could answer.
 absl::StatusOr<NodePlan> PlanNode(Config config);
 
 struct Reachability {

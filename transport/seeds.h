@@ -1,7 +1,7 @@
 // The seeds of a node: which addresses to try, when to look a name up again.
 //
 // Numeric seeds are handed over at once. A name is looked up in the background, all its addresses are handed over, and
-// it is looked up again, for ever: with growing intervals while we are alone (field failure 48), and every seed_retry
+// it is looked up again, for ever: with growing intervals while we are alone, and every seed_retry
 // where another member is there, but not while one of the name's addresses is an ACTIVE member. Addresses of our own
 // are left out: nobody joins through himself. The engine retries the addresses it was given; names are ours.
 //

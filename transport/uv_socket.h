@@ -41,7 +41,7 @@ struct BoundPair {
   bool v4 = true;   // family of both
 };
 // Non-blocking, close-on-exec. Port 0: the system's choice, tried again while it is free for one of the two only. The
-// datagram socket never has SO_REUSEADDR, with which Linux lets a second process steal it (field failure 77).
+// datagram socket never has SO_REUSEADDR, with which Linux lets a second process steal it.
 // AlreadyExists "address in use: 127.0.0.1:7946 (UDP)", FailedPrecondition "cannot bind ...".
 absl::StatusOr<BoundPair> BindPair(const Address& bind);
 

@@ -50,7 +50,7 @@ class UvUdp {
   // libuv receives one datagram per 64 KiB of buffer and system call. The buffer is one for all calls: nothing is to be
   // freed, and a page that no datagram ever reached costs no memory.
   static constexpr std::size_t kChunk = 65536;
-  static constexpr std::size_t kChunks = 8;
+  static constexpr std::size_t kChunks = 20;  // libuv takes no more
 
   Owner& owner_;
   TransportCounters& counters_;

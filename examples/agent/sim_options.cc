@@ -41,8 +41,8 @@ Output:
 The summary. Message figures are of the time from --warmup to the end, over the members that ran in it; what is done to
 members then is part of them. "first suspect" and "last confirm" (INACTIVE) count from the kill, as the live members saw
 it; of several kills they are the quickest and the slowest. A suspicion or a verdict is false if its subject's process
-runs and is not paused; each observer counts. "converged" is the time from the last start until all tables were equal and
-complete for the first time. Status: 0 after a run, 1 failed, 2 wrong arguments.
+runs and is not paused; each observer counts. "converged" is the time from the last start until all tables were equal
+and complete for the first time. Status: 0 after a run, 1 failed, 2 wrong arguments.
 )";
 
 std::string_view Name(SimAction::Kind kind) {
