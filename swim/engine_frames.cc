@@ -48,8 +48,10 @@ void Engine::Impl::Send(Outbox& out, const Address& to, const Frame& frame, Purp
                         std::span<const PeerId> forced, bool piggyback) {
   const std::size_t offset = out.arena().size();
   FrameWriter writer(frame, config_.datagram_max, out.arena());
+  const bool probes = frame.type == FrameType::kPing || frame.type == FrameType::kPingReq;
   for (const PeerId row : forced) {
-    AddNews(writer, table_[row].status == MemberStatus::kSuspect ? SuspicionOf(row) : NewsOf(row));
+    const bool accuse = table_[row].status == MemberStatus::kSuspect && (probes || table_[row].address == to);
+    AddNews(writer, accuse ? SuspicionOf(row) : NewsOf(row));
   }
   if (piggyback && !news_.empty()) {
     news_.Fill(SendsPerUpdate(), [&](PeerId row) { return AddNews(writer, NewsOf(row)); });

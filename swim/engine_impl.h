@@ -81,8 +81,8 @@ class Engine::Impl {
 
   // --- engine_frames.cc
   Frame Header(FrameType type, std::uint32_t sequence) const;
-  // Sends a frame with `forced` rows' news first, then, if asked, what is to be disseminated. A forced SUSPECT's
-  // accusation goes along also while its hold is cancelled: it is meant for the accused, or for who asks it for us.
+  // Sends a frame with `forced` rows' news first, then, if asked, what is to be disseminated. To the accused, and to who
+  // asks it for us, a forced SUSPECT's accusation goes also while its hold is cancelled; to others it does not.
   void Send(Outbox& out, const Address& to, const Frame& frame, Purpose purpose, std::span<const PeerId> forced,
             bool piggyback);
   bool AddNews(FrameWriter& writer, Update news) const;

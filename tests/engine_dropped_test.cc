@@ -1,5 +1,4 @@
-// Frames that are dropped: malformed ones and those of another cluster. They leave no trace but one step of a counter
-//.
+// Frames that are dropped: malformed ones and those of another cluster. They leave no trace but one step of a counter.
 #include <chrono>
 #include <cstddef>
 #include <span>

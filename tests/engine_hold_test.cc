@@ -199,9 +199,22 @@ TEST(EngineHold, AnAckCancelsTheHoldAndTheSuspicionIsPassedOnNoMore) {
         said.to == rig[1].address || (said.frame.type == FrameType::kPingReq && said.frame.target == rig[1].id());
     EXPECT_TRUE(for_it || said.Of("m1") == nullptr);
   }
+  // Not even by a sync, or to who has stale news of it. The accused itself hears of it all the same.
+  const auto told = [&](const Said& said) {
+    const Update* update = said.Of("m1");
+    return update == nullptr ? UpdateKind::kLeft : update->kind;
+  };
+  EXPECT_EQ(told(rig.Serve(rig[2], Rig::Of(FrameType::kSync), {Alive(rig[2])})), UpdateKind::kAlive);
+  const Peer former = {"m1", rig[1].address, {Rig::kGeneration - 1, 0}};
+  rig.Receive(rig[4], Rig::Of(FrameType::kPing, 77), {Alive(former)});
+  EXPECT_EQ(told(rig.sent.back()), UpdateKind::kAlive);
+  rig.Receive(rig[1], Rig::Of(FrameType::kPing, 77));
+  EXPECT_EQ(told(rig.sent.back()), UpdateKind::kSuspect);
   // The next round decides. It fails: the hold begins again, and so does the telling.
+  rig.Clear();
   rig.RunUntil(since + seconds(3));
-  EXPECT_TRUE(rig.Spread("m1", UpdateKind::kSuspect));
+  EXPECT_FALSE(rig.Sent(FrameType::kGossip).empty());
+  for (const Said& gossip : rig.Sent(FrameType::kGossip)) EXPECT_TRUE(gossip.Accuses("m1"));
   rig.RunUntil(since + seconds(3) + kHold - nanoseconds(1));
   EXPECT_EQ(rig.StateOf(rig[1]), "SUSPECT 0");
   rig.RunUntil(since + seconds(3) + kHold);
@@ -229,6 +242,21 @@ TEST(EngineHold, ASecondAckMakesItActiveHereAndGossipsNothing) {
     EXPECT_NE(said.frame.type, FrameType::kGossip);
   }
   EXPECT_THAT(rig.events, SizeIs(1));
+}
+
+TEST(EngineHold, WhatOneAckEndsIsToldNoMoreEither) {
+  Config config = Rig::Lan();
+  config.promote_threshold = 1;
+  Rig rig(config);
+  rig.Know(9);
+  SuspectByARound(rig);
+  while (rig.SentTo(rig[1], FrameType::kPing).empty()) rig.Step();
+  rig.Ack(rig[1], rig.SentTo(rig[1], FrameType::kPing)[0].frame.sequence);
+  EXPECT_EQ(rig.StateOf(rig[1]), "ACTIVE 0");
+  rig.Clear();
+  rig[1].answers = true;
+  rig.Run(seconds(10));
+  for (const Said& said : rig.sent) EXPECT_TRUE(said.to == rig[1].address || said.Of("m1") == nullptr);
 }
 
 // Two acks of one round are one.
