@@ -400,9 +400,9 @@ TEST_F(NodeAttachTest, WaitingInputIsHeardBeforeTimersThatRanOut) {
 
   RawSocket stranger(SOCK_DGRAM);
   for (int i = 0; i < 3; ++i) {
-    const std::uint64_t sent = CounterOf(*alpha, "probe_datagrams_sent");
+    const std::uint64_t rounds = CounterOf(*alpha, "probe_rounds");
     ASSERT_TRUE(RunUntil([&] {
-      if (CounterOf(*alpha, "probe_datagrams_sent") > sent) return true;
+      if (CounterOf(*alpha, "probe_rounds") > rounds) return true;  // its ping is out
       turn_other();
       return false;
     }));
