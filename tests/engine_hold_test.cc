@@ -249,9 +249,9 @@ TEST(EngineHold, WhatOneAckEndsIsToldNoMoreEither) {
   config.promote_threshold = 1;
   Rig rig(config);
   rig.Know(9);
-  SuspectByARound(rig);
-  while (rig.SentTo(rig[1], FrameType::kPing).empty()) rig.Step();
-  rig.Ack(rig[1], rig.SentTo(rig[1], FrameType::kPing)[0].frame.sequence);
+  Kill(rig[1]);
+  while (rig.StateOf(rig[1]) != "SUSPECT 0") rig.Step();
+  rig.Ack(rig[1], rig.SentTo(rig[1], FrameType::kPing).back().frame.sequence);  // while it is still being told
   EXPECT_EQ(rig.StateOf(rig[1]), "ACTIVE 0");
   rig.Clear();
   rig[1].answers = true;

@@ -104,6 +104,19 @@ TEST(EngineUpdates, AnUnknownDeadOrLeftIsATombstoneWithoutAnEvent) {
   }
 }
 
+TEST(EngineUpdates, AHigherIncarnationRevivesATombstone) {
+  for (const UpdateKind kind : {UpdateKind::kDead, UpdateKind::kLeft}) {
+    Rig rig(Patient());
+    rig.Know(3);
+    Peer& gone = rig.NewPeer();
+    rig.Gossip(rig[1], {Accused(kind, gone, {}, 7), Alive(gone, 8)});
+    EXPECT_EQ(rig.StateOf(gone), "ACTIVE 8");
+    EXPECT_EQ(rig.Events(), "recovered m4");
+    rig.Run(seconds(100));
+    EXPECT_EQ(rig.StateOf(gone), "ACTIVE 8");
+  }
+}
+
 TEST(EngineUpdates, ATombstoneThatHasEndedElsewhereIsNotTakenIn) {
   Rig rig(Patient());
   rig.Know(3);
