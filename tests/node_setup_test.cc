@@ -35,7 +35,7 @@ TEST(NodeSetupTest, GenerationAndSeedAreFilledInOnlyWhereTheyAreMissing) {
   EXPECT_EQ(PlanNode(config)->config.seed, 6U);
 }
 
-// Seen in the field.
+// Otherwise it would be suspected for ever, and nobody would know why.
 TEST(NodeSetupTest, ALoopbackBindWithASeedElsewhereIsAMistakeUnlessAnotherAddressIsAdvertised) {
   Config config = FastConfig("", {"127.0.0.1:1", "198.51.100.9:7946"});
   const std::string message(PlanNode(config).status().message());

@@ -78,7 +78,7 @@ TEST(NodeTest, PortZeroIsARealPortAndIsWhatOthersAreTold) {
   EXPECT_EQ(beta->Members().Find("alpha")->address, alpha->local());
 }
 
-// Seen in the field.
+// With SO_REUSEADDR on UDP the second would take the first one's datagrams, and no one would be told.
 TEST(NodeTest, ASecondNodeOnThePortIsToldSo) {
   auto alpha = MustStart(FastConfig("alpha"));
   Config config = FastConfig("beta");
@@ -103,7 +103,7 @@ TEST(NodeTest, AllMistakesOfAConfigurationAreToldAtOnce) {
   }
 }
 
-// Seen in the field: it would be suspected for ever, and nobody would know why.
+// It would be suspected for ever, and nobody would know why.
 TEST(NodeTest, ALoopbackNodeWithASeedElsewhereIsAMistake) {
   Config config = FastConfig("alpha", {"198.51.100.9:7946"});
   EXPECT_TRUE(absl::IsInvalidArgument(Node::Start(config).status()));
@@ -140,7 +140,6 @@ TEST(NodeTest, WaitJoinedTellsWhatBecameOfEachSeed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(dead));
 }
 
-// Seen in the field, first run.
 TEST(NodeTest, EveryFunctionMayBeCalledInACallback) {
   auto alpha = MustStart(FastConfig("alpha"));
   std::atomic<bool> told = false;
@@ -172,7 +171,7 @@ TEST(NodeTest, EveryFunctionMayBeCalledInACallback) {
   EXPECT_TRUE(WaitFor([&] { return Has(*beta, "alpha", MemberStatus::kLeft); }));
 }
 
-// Seen in the field, second run: a callback that sleeps while much happens.
+// A callback that sleeps while much happens.
 TEST(NodeTest, ASleepingCallbackDoesNotStopTheProtocolAndCatchesUp) {
   NodeOptions options;
   options.event_queue = 4;
@@ -246,7 +245,7 @@ TEST(NodeTest, ALateSubscriberMayAskForWhatIsThere) {
   EXPECT_EQ(from_snapshot.Count(EventKind::kJoined), 3U);
 }
 
-// Seen in the field, as far as a node has its part: the log.
+// A scraper that talks HTTP to the port must not flood the log.
 TEST(NodeTest, StrangersOnTheStreamPortAreCountedAndTheLogKeepsCalm) {
   std::mutex mutex;
   std::vector<std::string> lines;
@@ -272,7 +271,7 @@ TEST(NodeTest, StrangersOnTheStreamPortAreCountedAndTheLogKeepsCalm) {
   EXPECT_THAT(lines.front(), HasSubstr("info node alpha at 127.0.0.1:"));
 }
 
-// Seen in the field, run 1: own address, a dead one, the live one.
+// Its own address, a dead one, the live one.
 TEST(NodeTest, ASeedNameIsFollowedToAllItsAddresses) {
   auto alpha = MustStart(FastConfig("alpha"));
   NodeOptions options;
@@ -294,7 +293,25 @@ TEST(NodeTest, ASeedNameIsFollowedToAllItsAddresses) {
   }
 }
 
-// Seen in the field, run 2: the resolver fails first.
+TEST(NodeTest, AWildcardNodeIsNotJoinedThroughAnyOfItsOwnAddresses) {
+  auto alpha = MustStart(FastConfig("alpha"));
+  Config config = FastConfig("beta");
+  config.bind = "0.0.0.0:0";
+  auto beta = MustStart(config);
+  EventLog log;
+  const auto watch = beta->Subscribe(log.Handler());
+  const std::string port = std::to_string(beta->local().port);
+  const std::vector<std::string> own = {"127.0.0.1:" + port, "127.0.0.77:" + port, beta->advertised().ToString()};
+  ASSERT_TRUE(beta->Join(own).ok());
+  ASSERT_TRUE(beta->Join({alpha->local().ToString()}).ok());
+  ASSERT_TRUE(WaitFor([&] { return log.Count(EventKind::kJoinResult) > 0 && beta->Members().Alive().size() == 2; }));
+  beta->Stop();
+  for (const Event& event : log.all()) {
+    EXPECT_TRUE(event.kind != EventKind::kJoinResult || event.address == alpha->local()) << Describe(event);
+  }
+}
+
+// The name service fails first.
 TEST(NodeTest, ASeedNameThatDoesNotResolveYetIsTriedAgain) {
   auto alpha = MustStart(FastConfig("alpha"));
   auto asked = std::make_shared<std::atomic<int>>(0);
@@ -323,7 +340,7 @@ TEST(NodeTest, ASeedNameThatDoesNotResolveYetIsTriedAgain) {
   EXPECT_EQ(std::count(lines.begin(), lines.end(), wanted), 1) << "said once, not at every retry";
 }
 
-// Seen in the field: the loop never waits for a name, and neither does Stop().
+// The loop never waits for a name, and neither does Stop().
 TEST(NodeTest, AResolverThatHangsHoldsUpNobody) {
   auto alpha = MustStart(FastConfig("alpha"));
   struct Gate {

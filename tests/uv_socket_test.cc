@@ -11,7 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-// Seen in the field.
 TEST(UvSocketTest, ASecondBinderOfThePortIsToldSo) {
   auto first = BindPair(Any());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -50,7 +49,7 @@ TEST(UvSocketTest, PortZeroIsOnePortForBoth) {
   EXPECT_EQ(ports.size(), 100U);
 }
 
-// Seen in the field: a process that sets SO_REUSEADDR must not be able to take our datagrams.
+// A process that sets SO_REUSEADDR must not be able to take our datagrams.
 using UvSocketStealTest = UvTest;
 TEST_F(UvSocketStealTest, NobodyStealsTheDatagramsOfARunningTransport) {
   auto transport = UvTransport::Create(&loop_, Any());
@@ -92,7 +91,6 @@ TEST(UvSocketTest, TheScopeOfAGlobalAddressIsNoPartOfIt) {
   EXPECT_EQ(FromSockaddr(reinterpret_cast<sockaddr*>(&storage)), address);
 }
 
-// Seen in the field.
 TEST(UvSocketTest, AWildcardIsAdvertisedAsAnAddressOfAnInterface) {
   const auto at = [](const char* text) { return Address::Parse(text).value(); };
   const auto v4 = at("192.0.2.1:0"), v6 = at("[2001:db8::1]:0"), local = at("[fe80::1%2]:0"), loop = at("127.0.0.1:0");

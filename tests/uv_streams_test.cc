@@ -107,7 +107,7 @@ TEST_F(UvStreamsTest, ARefusedConnectionIsTroubleFirstAndThenAnAnswer) {
   EXPECT_EQ(alpha->counters()[TransportCounter::kExchangesRefused], 1U);
 }
 
-// Seen in the field, seen from the asker: a listener that accepts and says nothing, or a byte now and then.
+// A listener that accepts and says nothing, or a byte now and then.
 TEST_F(UvStreamsTest, AnExchangeEndsAtItsDeadlineWhateverTrickles) {
   Recorder a;
   auto alpha = Make(&a);
@@ -198,7 +198,6 @@ TEST_F(UvStreamsTest, ExchangesAreBoundedAndOthersGoOn) {
   EXPECT_TRUE(a.answers[4].status.ok());
 }
 
-// Seen in the field.
 TEST_F(UvStreamsTest, StrangersAreClosedAtOnceAndCounted) {
   Recorder a;
   auto alpha = Make(&a);
@@ -215,7 +214,6 @@ TEST_F(UvStreamsTest, StrangersAreClosedAtOnceAndCounted) {
   EXPECT_TRUE(a.requests.empty());
 }
 
-// Seen in the field.
 TEST_F(UvStreamsTest, SilentAndTricklingStreamsEndAtTheirDeadline) {
   Recorder a;
   StreamLimits limits;
@@ -245,7 +243,7 @@ TEST_F(UvStreamsTest, ARequestThatNobodyAnswersEndsAtItsDeadlineToo) {
   EXPECT_EQ(alpha->counters()[TransportCounter::kServedTimedOut], 1U);
 }
 
-// Seen in the field: 200 silent connections, and one that has something to say.
+// 200 silent connections, and one that has something to say.
 TEST_F(UvStreamsTest, SilentStreamsDoNotLockAJoinerOut) {
   Recorder a, b;
   auto alpha = Make(&a), beta = Make(&b);  // 5 s per stream, 32 streams

@@ -65,7 +65,6 @@ TEST_F(UvTransportTest, ADualStackNodeKnowsAV4PeerByItsV4Address) {
   EXPECT_EQ(b.answers[0].bytes, "over v6");
 }
 
-// Seen in the field.
 TEST_F(UvTransportTest, EmptyDatagramsArePassedOnAndReceptionGoesOn) {
   Recorder a;
   auto alpha = Make(&a);
@@ -91,7 +90,7 @@ struct UdpRecorder : UvUdp::Owner {
   bool closed = false;
 };
 
-// Seen in the field: what a receive callback of libuv may be called with.
+// What a receive callback of libuv may be called with.
 TEST(UvUdpTest, EveryFormOfReceiveIsToldApart) {
   UdpRecorder owner;
   TransportCounters counters;
@@ -118,7 +117,6 @@ TEST(UvUdpTest, EveryFormOfReceiveIsToldApart) {
   EXPECT_EQ(owner.received.size(), 2U);
 }
 
-// Seen in the field.
 TEST(UvUdpTest, EveryFailureToSendIsCountedByItsCause) {
   UdpRecorder owner;
   TransportCounters counters;
@@ -165,7 +163,7 @@ TEST_F(UvTransportTest, AFailedSendIsReportedInALaterTurnAndOthersArriveAllTheSa
   EXPECT_EQ(alpha->counters()[TransportCounter::kSendOther], 1U);
 }
 
-// Seen in the field: a receiver that answers each report with a further send must not spin.
+// A receiver that answers each report with a further send must not spin.
 TEST_F(UvTransportTest, TroubleThatBreedsTroubleLeavesTheLoopItsTurns) {
   Recorder a;
   auto alpha = Make(&a);
@@ -195,7 +193,7 @@ TEST_F(UvTransportTest, ReportsOfOneTurnAreBounded) {
   EXPECT_EQ(alpha->counters()[TransportCounter::kSendDenied], 1000U);
 }
 
-// Seen in the field: all of it due in one turn.
+// All of it due in one turn.
 TEST_F(UvTransportTest, ClosesWithEverythingInFlightAndCallsNobodyAfterwards) {
   Recorder a, b;
   auto alpha = Make(&a), beta = Make(&b);
@@ -248,7 +246,6 @@ TEST_F(UvTransportTest, DestroyedInsideItsCallbacks) {
   EXPECT_EQ(c.answers[0].status.code(), absl::StatusCode::kUnavailable);
 }
 
-// Seen in the field.
 TEST_F(UvTransportTest, NoTimerFiresEarlyAfterALongCallback) {
   struct Timed {
     uv_timer_t timer{};

@@ -26,7 +26,7 @@ Tick ReadClocks() {
 
 void StartTimerAt(uv_timer_t* timer, std::uint64_t due, uv_timer_cb callback) {
   uv_loop_t* loop = uv_handle_get_loop(reinterpret_cast<uv_handle_t*>(timer));
-  uv_update_time(loop);
+  // Of the loop's own time, however stale, as libuv adds it again.
   const std::uint64_t now = uv_now(loop);
   const std::uint64_t due_ms = (due + kNanosPerMilli - 1) / kNanosPerMilli;
   uv_timer_start(timer, callback, std::max(due_ms, now + 1) - now, 0);

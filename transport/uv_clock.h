@@ -13,9 +13,9 @@ namespace nekton {
 Tick ReadClocks();
 
 // Starts `timer` so that it fires at `due` or later, never before: `due` is an instant of uv_hrtime(), in ns. libuv
-// counts from the loop's cached time, which is stale after a long callback, so it is brought up to
-// date first; and it counts in whole milliseconds, so `due` is rounded up. At least 1 ms from now, so that a timer that
-// starts itself again gives the sockets their turn.
+// counts from the loop's cached time, which is stale after a long callback, and in whole milliseconds; so the delay is
+// taken from that cached time and rounded up. At least 1 ms of the loop's time from now, so that a timer that starts
+// itself again gives the sockets their turn.
 void StartTimerAt(uv_timer_t* timer, std::uint64_t due, uv_timer_cb callback);
 
 // The instant of uv_hrtime() that lies `delay` ahead; a negative delay counts as none, a very long one is cut to a day.

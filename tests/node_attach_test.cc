@@ -1,0 +1,212 @@
+// Nodes attached to a loop of the user's: where they call back, how they go, and what they hear first.
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "tests/node_fixture.h"
+#include "tests/uv_fixture.h"
+
+namespace nekton {
+namespace {
+
+using namespace std::chrono_literals;
+
+class NodeAttachTest : public UvTest {
+ protected:
+  std::unique_ptr<Node> Attach(Config config, NodeOptions options = {}) {
+    auto node = Node::Attach(&loop_, std::move(config), std::move(options));
+    EXPECT_TRUE(node.ok()) << node.status();
+    return *std::move(node);
+  }
+};
+
+TEST_F(NodeAttachTest, RunsOnTheUsersLoopAndCallsBackThere) {
+  auto alpha = Attach(FastConfig("alpha"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(alpha->WaitJoined(1h)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(alpha->Leave(1h)));
+  const auto here = std::this_thread::get_id();
+  std::size_t joined = 0;
+  const auto watch = alpha->Subscribe([&](const Event& event) {
+    EXPECT_EQ(std::this_thread::get_id(), here);
+    EXPECT_TRUE(absl::IsFailedPrecondition(alpha->WaitJoined(1h)));
+    if (event.kind == EventKind::kJoined) ++joined;
+  });
+  auto beta = MustStart(FastConfig("beta", {alpha->local().ToString()}));
+  ASSERT_TRUE(RunUntil([&] { return joined == 1; }));
+  bool left = false;
+  EXPECT_TRUE(alpha
+                  ->LeaveAsync(10s,
+                               [&](const absl::Status& status) {
+                                 EXPECT_TRUE(status.ok()) << status;
+                                 left = true;
+                               })
+                  .ok());
+  EXPECT_FALSE(left) << "later, not now";
+  ASSERT_TRUE(RunUntil([&] { return left; }));
+}
+
+TEST_F(NodeAttachTest, ALateSubscriberIsToldInATurnOfTheLoop) {
+  auto alpha = Attach(FastConfig("alpha"));
+  auto beta = MustStart(FastConfig("beta", {alpha->local().ToString()}));
+  ASSERT_TRUE(RunUntil([&] { return alpha->Members().Alive().size() == 2; }));
+  EventLog log;
+  const auto watch = alpha->Subscribe(log.Handler(), SubscribeFrom::kSnapshot);
+  EXPECT_TRUE(log.all().empty()) << "not inside the call";
+  ASSERT_TRUE(RunUntil([&] { return log.Count(EventKind::kJoined, "beta") == 1; }));
+}
+
+// The fixture closes the loop and counts what is left.
+TEST_F(NodeAttachTest, TheLoopClosesCleanInWhateverStateTheNodeWas) {
+  auto peer = MustStart(FastConfig("peer"));
+  const std::string seed = peer->local().ToString();
+  for (int turns : {0, 1, 2, 5, 50}) {
+    auto node = Attach(FastConfig("alpha", {seed, "127.0.0.1:1"}));
+    RunTurns(turns);
+    const Address address = node->local();
+    node.reset();  // does not wait for the loop
+    RunTurns(2);
+    EXPECT_TRUE(BindPair(address).ok()) << "its sockets are closed after two turns";
+  }
+}
+
+TEST_F(NodeAttachTest, DestroyedInItsCallback) {
+  auto alpha = Attach(FastConfig("alpha"));
+  int calls = 0;
+  const auto watch = alpha->Subscribe([&](const Event&) {
+    ++calls;
+    alpha.reset();
+  });
+  auto beta = MustStart(FastConfig("beta", {alpha->local().ToString()}));
+  ASSERT_TRUE(RunUntil([&] { return alpha == nullptr; }));
+  RunTurns(10);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(NodeAttachTest, StoppedByAnotherThreadWhileTheLoopRuns) {
+  auto alpha = Attach(FastConfig("alpha"));
+  std::thread stopper([&] { alpha->Stop(); });
+  EXPECT_TRUE(RunUntil([&] { return BindPair(alpha->local()).ok(); }));
+  stopper.join();
+}
+
+// There it is Stop() alone that waits for the callback: no thread ends.
+TEST_F(NodeAttachTest, StoppedByAnotherThreadWhileACallbackRuns) {
+  auto alpha = Attach(FastConfig("alpha"));
+  std::atomic<bool> inside = false, stopping = false, finished = false;
+  const auto watch = alpha->Subscribe([&](const Event&) {
+    inside = true;
+    while (!stopping) std::this_thread::yield();
+    std::this_thread::sleep_for(20ms);
+    finished = true;
+  });
+  auto beta = MustStart(FastConfig("beta", {alpha->local().ToString()}));
+  std::thread stopper([&] {
+    while (!inside) std::this_thread::yield();
+    stopping = true;
+    alpha->Stop();
+    EXPECT_TRUE(finished) << "returned while the callback ran";
+  });
+  EXPECT_TRUE(RunUntil([&] { return finished.load(); }));
+  stopper.join();
+}
+
+TEST_F(NodeAttachTest, APortInUseLeavesTheLoopAsItWas) {
+  auto alpha = MustStart(FastConfig("alpha"));
+  Config config = FastConfig("beta");
+  config.bind = alpha->local().ToString();
+  EXPECT_TRUE(absl::IsAlreadyExists(Node::Attach(&loop_, config).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(Node::Attach(nullptr, FastConfig("beta")).status()));
+}
+
+// Others wait for what happens on the loop; a loop that stands still is told apart.
+TEST_F(NodeAttachTest, BlockingFormsOfOtherThreads) {
+  auto alpha = Attach(FastConfig("alpha"));
+  auto beta = MustStart(FastConfig("beta", {alpha->local().ToString()}));
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    EXPECT_TRUE(alpha->WaitJoined(60s).ok());
+    EXPECT_TRUE(alpha->Leave(10s).ok());
+    done = true;
+  });
+  ASSERT_TRUE(RunUntil([&] { return done.load(); }));
+  other.join();
+}
+
+TEST_F(NodeAttachTest, LeavingOnALoopThatStandsStillEndsInTime) {
+  auto alpha = Attach(FastConfig("alpha"));
+  absl::Status status;
+  std::thread other([&] { status = alpha->Leave(10ms); });
+  other.join();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+}
+
+// The order rule: an ack that waits in the socket, behind a heap of other datagrams, comes before the deadline that
+// passed while the loop stood still. Both loops are turned by hand, so it is known what waits.
+TEST_F(NodeAttachTest, WaitingInputIsHeardBeforeTimersThatRanOut) {
+  Config config = FastConfig("alpha");
+  config.period = 1s;
+  config.tolerated_pause = 3s;
+  config.max_local_pause = 1s;  // so that the pauses below are none that excuse everything
+  auto alpha = Attach(config);
+  uv_loop_t other;
+  ASSERT_EQ(uv_loop_init(&other), 0);
+  config.name = "beta";
+  config.seeds = {alpha->local().ToString()};
+  auto beta = Node::Attach(&other, config);
+  ASSERT_TRUE(beta.ok()) << beta.status();
+  const auto turn_other = [&] { uv_run(&other, UV_RUN_NOWAIT); };
+  ASSERT_TRUE(RunUntil([&] {
+    turn_other();
+    return alpha->Members().Alive().size() == 2 && (*beta)->Members().Alive().size() == 2;
+  }));
+
+  RawSocket stranger(SOCK_DGRAM);
+  // A machine under load may make a longer pause of a stall, and that one excuses everything: it does not count.
+  int stalls = 0;
+  for (int tries = 0; stalls < 3 && tries < 50; ++tries) {
+    const std::uint64_t pauses = CounterOf(*alpha, "pauses_of_this_process");
+    const std::uint64_t rounds = CounterOf(*alpha, "probe_rounds");
+    ASSERT_TRUE(RunUntil([&] {
+      if (CounterOf(*alpha, "probe_rounds") > rounds) return true;  // its ping is out
+      turn_other();
+      return false;
+    }));
+    const std::uint64_t began = uv_hrtime();
+    const std::uint64_t junk = CounterOf(*alpha, "bad_too_short");
+    for (int k = 0; k < 200; ++k) stranger.SendTo(alpha->local(), "junk");  // several turns' worth
+    const std::uint64_t heard = CounterOf(**beta, "datagrams_received");
+    ASSERT_TRUE(WaitFor([&] {
+      turn_other();
+      return CounterOf(**beta, "datagrams_received") > heard || uv_hrtime() - began > 400000000;
+    }));
+    StandStillUntil(began + 450000000);  // the attempt's deadline, 200 ms, is long over
+    ASSERT_TRUE(RunUntil([&] { return CounterOf(*alpha, "bad_too_short") >= junk + 200; }));
+    if (CounterOf(*alpha, "pauses_of_this_process") == pauses) ++stalls;
+  }
+  EXPECT_EQ(stalls, 3);
+  EXPECT_EQ(CounterOf(*alpha, "probe_attempts_failed"), 0U);
+  EXPECT_EQ(CounterOf(*alpha, "suspicions_own"), 0U);
+  beta->reset();
+  uv_run(&other, UV_RUN_DEFAULT);
+  EXPECT_EQ(uv_loop_close(&other), 0);
+}
+
+// A process that was stopped accuses nobody.
+TEST_F(NodeAttachTest, ALoopThatStoodStillAccusesNobody) {
+  auto alpha = Attach(FastConfig("alpha"));
+  auto beta = MustStart(FastConfig("beta", {alpha->local().ToString()}));
+  auto gamma = MustStart(FastConfig("gamma", {alpha->local().ToString()}));
+  ASSERT_TRUE(RunUntil([&] { return alpha->Members().Alive().size() == 3 && gamma->Members().Alive().size() == 3; }));
+  EventLog log;
+  const auto watch = alpha->Subscribe(log.Handler());
+  StandStillUntil(uv_hrtime() + 1000000000);
+  ASSERT_TRUE(RunUntil([&] { return log.Count(EventKind::kPaused) >= 1; }));
+  const std::uint64_t rounds = CounterOf(*alpha, "probe_rounds");
+  ASSERT_TRUE(RunUntil([&] { return CounterOf(*alpha, "probe_rounds") >= rounds + 3; }));
+  EXPECT_EQ(CounterOf(*alpha, "suspicions_own"), 0U) << log.text();
+}
+
+}  // namespace
+}  // namespace nekton
