@@ -62,6 +62,8 @@ std::string_view Name(Outcome outcome) {
       return "outranked";
     case Outcome::kNoEffect:
       return "no_effect";
+    case Outcome::kFull:
+      return "full";
   }
   return "unknown";
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "phi/time.h"
@@ -12,7 +13,7 @@ namespace nekton {
 
 enum class Signal : std::uint8_t { kHealthy, kSuspect, kDead };
 
-// Why a signal was given. It explains; it changes no decision, but for kRefused (see HoldTerms).
+// Why a signal was given. It explains; it changes no decision, but for kRefused (stm/hold.h).
 enum class Reason : std::uint8_t {
   kHeard,            // an ack or a frame that proves life
   kProbeTimeout,     // an attempt of a probe round had no answer
@@ -24,7 +25,7 @@ enum class Reason : std::uint8_t {
   kApplication,      // handed in by the application
 };
 
-// One piece of the observer's own evidence about a peer (heartbeat-and-stm: PeerObservation).
+// One piece of evidence about a peer (heartbeat-and-stm: PeerObservation).
 struct Observation {
   PeerId peer = kNoPeer;
   PeerId observer = kNoPeer;
@@ -33,17 +34,10 @@ struct Observation {
   std::uint64_t epoch = 0;     // generation of the observed peer
   std::uint64_t sequence = 0;  // one counter per observer process
   std::uint64_t nonce = 0;     // 64 random bits, new for each observation
-  WallTime timestamp{};        // when it was made
-  std::uint32_t weight = 1;    // how many of its kind it counts for (the last of a failed round: what is missing)
-};
-
-// The terms of a hold, fixed when SUSPECT is committed; no duration is negative. It ends `max` after it started where
-// nobody else could confirm (confirmers == 0), else `min`, and `margin` later still.
-struct HoldTerms {
-  Duration min{};                // the shortest hold
-  Duration max{};                // the longest
-  std::uint32_t confirmers = 0;  // K_eff = min(K, N - 2): confirmations that shrink it from max to min
-  Duration margin{};             // hearer_margin for who only heard of it, zero for an accuser
+  // When it was made, of one that was handed in from outside; it is held against our wall clock. Unset: it is our own,
+  // and stamped at receipt, so that no other machine's clock decides anything.
+  std::optional<WallTime> timestamp = std::nullopt;
+  std::uint32_t weight = 1;  // how many of its kind it counts for (the last of a failed round: what is missing)
 };
 
 // What became of one input. Every enumerator is counted.
@@ -53,15 +47,16 @@ enum class Outcome : std::uint8_t {
   kFuture,      // timestamp further ahead than max_future_skew
   kStale,       // timestamp older than max_age
   kOldEpoch,    // about an earlier generation than the newest known
-  kDuplicate,   // (observer, epoch, nonce) seen before; a rumour: (observer, key)
+  kDuplicate,   // (observer, epoch, nonce) seen before; a rumour or verdict: the same of (observer, key)
   kOutOfOrder,  // not newer than that observer's last
   kSuperseded,  // same (observer, epoch, sequence) and signal with a larger nonce: no counter moves
-  kZeroWeight,  // from an observer whose word counts for nothing here
+  kZeroWeight,  // of weight 0, or from an observer whose word counts for nothing here
   kLeft,        // the peer has left; nothing counts until a higher key
   kOutranked,   // a rumour, refutation or verdict below the key we hold
   kNoEffect,    // valid, and the state and its counters stay as they are
+  kFull,        // no room for one more record
 };
-inline constexpr std::size_t kOutcomes = 12;  // number of enumerators above
+inline constexpr std::size_t kOutcomes = 13;  // number of enumerators above
 
 std::string_view Name(Signal signal);
 std::string_view Name(Reason reason);

@@ -1,337 +1,306 @@
+// The inputs of the StateTransitionManager and the columns of its transition table.
 #include "stm/stm.h"
 
 #include <algorithm>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
+#include "stm/mistakes.h"
+
 namespace nekton {
-namespace {
-
-std::uint32_t Sum(std::uint32_t a, std::uint32_t b) {
-  constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
-  return a > kMost - b ? kMost : a + b;
-}
-
-// Without corroborators nothing can shorten a hold, and only the longest is safe.
-Duration Length(const HoldTerms& terms) { return terms.confirmers == 0 ? terms.max : terms.min; }
-
-}  // namespace
 
 Stm::Stm(const StmConfig& config) : config_(config) {}
 
-// ---- The inputs: gates first, the cheap ones in front; then one column of the table. ----
-
 Outcome Stm::Apply(const Tick& now, const Observation& observation, LifeKey key, const HoldTerms& terms,
                    std::vector<StateChange>& changes) {
-  return Count(Judge({now.boot, observation.peer, observation.observer, changes}, observation, key, terms));
+  NoticePause(now);
+  return Count(Judge({now, observation.peer, observation.observer, changes}, observation, key, terms));
 }
 
-Outcome Stm::Rumour(const Tick& now, PeerId peer, LifeKey key, PeerId observer, std::uint32_t confidence,
-                    const HoldTerms& terms, std::vector<StateChange>& changes) {
-  return Count(Hear({now.boot, peer, observer, changes}, key, confidence, false, terms));
+Outcome Stm::Rumour(const Tick& now, PeerId peer, LifeKey key, const Word& word, const HoldTerms& terms,
+                    std::vector<StateChange>& changes) {
+  NoticePause(now);
+  return Count(Hear({now, peer, word.observer, changes}, key, word, false, terms));
 }
 
-Outcome Stm::Verdict(const Tick& now, PeerId peer, LifeKey key, PeerId observer, std::uint32_t confidence,
-                     const HoldTerms& terms, std::vector<StateChange>& changes) {
-  return Count(Hear({now.boot, peer, observer, changes}, key, confidence, true, terms));
+Outcome Stm::Verdict(const Tick& now, PeerId peer, LifeKey key, const Word& word, const HoldTerms& terms,
+                     std::vector<StateChange>& changes) {
+  NoticePause(now);
+  return Count(Hear({now, peer, word.observer, changes}, key, word, true, terms));
 }
 
 Outcome Stm::Refute(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes) {
-  return Count(Admit({now.boot, peer, kNoPeer, changes}, key));
+  NoticePause(now);
+  return Count(Admit({now, peer, kNoPeer, changes}, key));
 }
 
 void Stm::Left(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes) {
-  Count(Depart({now.boot, peer, kNoPeer, changes}, key, Transition::kLeft));
+  NoticePause(now);
+  Count(Depart({now, peer, kNoPeer, changes}, key, Transition::kLeft));
 }
 
 void Stm::Replaced(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes) {
-  Count(Depart({now.boot, peer, kNoPeer, changes}, key, Transition::kReplaced));
+  NoticePause(now);
+  Count(Depart({now, peer, kNoPeer, changes}, key, Transition::kReplaced));
 }
 
 void Stm::Restarted(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes) {
-  Count(Restart({now.boot, peer, kNoPeer, changes}, key));
+  NoticePause(now);
+  Count(Restart({now, peer, kNoPeer, changes}, key));
 }
 
-void Stm::Bury(const Tick& now, PeerId peer, LifeKey key) { Count(Entomb(now.boot, peer, key)); }
+void Stm::Bury(const Tick& now, PeerId peer, LifeKey key) {
+  NoticePause(now);
+  std::vector<StateChange> none;
+  Count(Entomb({now, peer, kNoPeer, none}, key));
+}
+
+// Gates 1 and 2: what needs nothing but the observation and the clock.
+Outcome Stm::Gate(const Tick& now, const Observation& observation) const {
+  if (observation.peer == kNoPeer || observation.observer == kNoPeer) return Outcome::kInvalid;
+  if (observation.signal > Signal::kDead) return Outcome::kInvalid;
+  if (observation.weight == 0) return Outcome::kZeroWeight;
+  if (!observation.timestamp.has_value()) return Outcome::kApplied;
+  if (*observation.timestamp > now.wall + config_.max_future_skew) return Outcome::kFuture;
+  if (*observation.timestamp < now.wall - config_.max_age) return Outcome::kStale;
+  return Outcome::kApplied;
+}
+
+absl::Status Stm::Check(const Tick& now, const Observation& observation) const {
+  Mistakes mistakes;
+  if (observation.peer == kNoPeer) mistakes.Add("peer", "none", "an observation must name the peer that it is about");
+  if (observation.observer == kNoPeer) mistakes.Add("observer", "none", "an observation must name its observer");
+  if (observation.signal > Signal::kDead) {
+    mistakes.Add("signal", absl::StrCat(static_cast<unsigned>(observation.signal)), "no such signal");
+  }
+  if (observation.timestamp.has_value() && *observation.timestamp > now.wall + config_.max_future_skew) {
+    mistakes.Add(
+        "timestamp", absl::StrCat(DurationText(*observation.timestamp - now.wall), " ahead"),
+        absl::StrCat("must not be further ahead than max_future_skew = ", DurationText(config_.max_future_skew)));
+  }
+  return mistakes.status();
+}
 
 Outcome Stm::Judge(const Input& in, const Observation& observation, LifeKey key, const HoldTerms& terms) {
-  // Gate 1: malformed.
-  if (in.peer == kNoPeer || in.observer == kNoPeer || observation.signal > Signal::kDead) return Outcome::kInvalid;
-  if (observation.weight == 0) return Outcome::kZeroWeight;
+  if (const Outcome outcome = Gate(in.now, observation); outcome != Outcome::kApplied) return outcome;
 
-  // Gate 3: about an earlier life than the newest known.
-  const auto found = records_.find(in.peer);
-  const bool known = found != records_.end();
-  const LifeKey newest = known ? std::max(key, found->second.key) : key;
+  // Gate 3: about an earlier life than the newest known, or one that has said goodbye.
+  Record* record = Find(in.peer);
+  const LifeKey newest = record != nullptr ? std::max(key, record->key) : key;
   if (observation.epoch < newest.generation) return Outcome::kOldEpoch;
   key = std::max(newest, LifeKey{observation.epoch, 0});
-  if (known && found->second.gone && key == found->second.key) return Outcome::kLeft;
+  if (record != nullptr && record->gone && key == record->key) return Outcome::kLeft;
 
+  const bool outside = observation.timestamp.has_value();
+  if (outside && !Counts(in.observer)) return Outcome::kZeroWeight;
   const bool healthy = observation.signal == Signal::kHealthy;
-  if (healthy && !known) return Outcome::kNoEffect;
-  Record& record = known ? found->second : records_[in.peer];
-  record.Raise(key);
-  if (healthy) return Healthy(in, record, observation.weight, false);
-  return Suspect(in, record, observation, terms);
+  if (healthy && record == nullptr) return Outcome::kNoEffect;
+  if (record == nullptr) record = Make(in.peer, outside);
+  if (record == nullptr) return Outcome::kFull;
+
+  // Gates 4 and 5. Recorded from here on, whatever comes of it.
+  const WallTime stamp = observation.timestamp.value_or(in.now.wall);
+  PeerId displaced;
+  bool added;
+  const Outcome replay = trails_.Admit(record->trails, observation, stamp, &displaced, &added);
+  if (added) Mention(in.observer);
+  if (displaced != kNoPeer) {
+    Unmention(displaced);
+    ++counters_.observers_displaced;
+  }
+  if (replay != Outcome::kApplied && replay != Outcome::kSuperseded) return replay;
+  if (!outside) Befriend(*record);
+  Touch(in.now, *record, stamp);
+  if (replay == Outcome::kSuperseded) return replay;
+
+  Remember(*record, {.at = in.now.boot,
+                     .observer = in.observer,
+                     .weight = observation.weight,
+                     .kind = Testimony::Kind::kSignal,
+                     .signal = observation.signal,
+                     .reason = observation.reason});
+  const bool reborn = key.generation > record->key.generation;
+  const bool newer = Raise(*record, key);
+  if (!healthy) {
+    Suspect(in, *record, observation, newer, terms);
+  } else if (reborn && config_.revive != Revive::kJoinOnly) {
+    CommitActive(in, *record, Transition::kRestarted);
+    Withdraw(in.now.boot, in.peer);
+  } else {
+    Healthy(in, *record, observation.weight, false);
+  }
+  return Outcome::kApplied;
 }
 
-Outcome Stm::Hear(const Input& in, LifeKey key, std::uint32_t confidence, bool verdict, const HoldTerms& terms) {
-  if (in.peer == kNoPeer || confidence > 1) return Outcome::kInvalid;
-  // Before the observer is looked at: one that is unknown here has no handle, and no weight either.
-  if (confidence == 0) return Outcome::kZeroWeight;
-  if (in.observer == kNoPeer) return Outcome::kInvalid;
+Outcome Stm::Hear(const Input& in, LifeKey key, const Word& word, bool verdict, const HoldTerms& terms) {
+  if (in.peer == kNoPeer) return Outcome::kInvalid;
+  if (config_.rumour_weight == 0 || (verdict && !config_.verdicts)) return Outcome::kZeroWeight;
+  if (word.observer == in.peer || !Counts(word.observer)) return Outcome::kZeroWeight;
+  Record* record = Find(in.peer);
+  if (record != nullptr && record->gone && key <= record->key) return Outcome::kLeft;
+  if (record != nullptr && key < record->key) return Outcome::kOutranked;
+  if (record == nullptr) record = Make(in.peer, false);
+  if (record == nullptr) return Outcome::kFull;
 
-  if (const auto found = records_.find(in.peer); found != records_.end()) {
-    Record& record = found->second;
-    if (record.gone && key <= record.key) return Outcome::kLeft;
-    if (key < record.key) return Outcome::kOutranked;
-    if (verdict && record.running && key == record.key) return Confirm(in, record);
+  Befriend(*record);
+  const bool newer = Raise(*record, key);
+  PeerId displaced;
+  const bool known = record->witnesses.Has(word.observer);
+  const Witnesses::News news = record->witnesses.Add(word, verdict, &displaced);
+  if (news == Witnesses::News::kNone) return Outcome::kDuplicate;
+  if (news == Witnesses::News::kFull) return Outcome::kFull;
+  if (!known) Mention(word.observer);
+  if (displaced != kNoPeer) {
+    Unmention(displaced);
+    ++counters_.witnesses_displaced;
   }
-  if (config_.rumour_weight == 0) return Outcome::kZeroWeight;
-  Record& record = records_[in.peer];
-  const bool newer = record.Raise(key);
-  return Rumoured(in, record, newer, terms);
+  Touch(in.now, *record, in.now.wall);
+  Remember(*record, {.at = in.now.boot,
+                     .observer = word.observer,
+                     .weight = config_.rumour_weight,
+                     .kind = verdict ? Testimony::Kind::kVerdict : Testimony::Kind::kRumour});
+  Rumoured(in, *record, newer, verdict, terms);
+  return Outcome::kApplied;
 }
 
 Outcome Stm::Admit(const Input& in, LifeKey key) {
   if (in.peer == kNoPeer) return Outcome::kInvalid;
-  const auto found = records_.find(in.peer);
-  if (found == records_.end()) return Outcome::kNoEffect;
-  Record& record = found->second;
-  if (key <= record.key) return record.gone ? Outcome::kLeft : Outcome::kOutranked;
-  record.Raise(key);
-  return Healthy(in, record, config_.promote_threshold, true);
+  Record* record = Find(in.peer);
+  if (record == nullptr) return Outcome::kNoEffect;
+  if (key <= record->key) return record->gone ? Outcome::kLeft : Outcome::kOutranked;
+  Befriend(*record);
+  Raise(*record, key);
+  Touch(in.now, *record, in.now.wall);
+  Remember(*record, {.at = in.now.boot, .weight = config_.promote_threshold, .kind = Testimony::Kind::kRefutation});
+  Healthy(in, *record, config_.promote_threshold, true);
+  return Outcome::kApplied;
 }
 
 Outcome Stm::Depart(const Input& in, LifeKey key, Transition transition) {
   if (in.peer == kNoPeer) return Outcome::kInvalid;
-  Record& record = records_[in.peer];
-  if (key < record.key) return Outcome::kOutranked;
-  record.Raise(key);
-  if (record.gone) return Outcome::kNoEffect;
-  record.gone = true;
-  if (record.state != State::kInactive) CommitInactive(in, record, transition);
+  Record* record = Find(in.peer);
+  if (record != nullptr && key < record->key) return Outcome::kOutranked;
+  if (record == nullptr) record = Make(in.peer, false);
+  if (record == nullptr) return Outcome::kFull;
+  Befriend(*record);
+  Raise(*record, key);
+  if (record->gone) return Outcome::kNoEffect;
+  record->gone = true;
+  Touch(in.now, *record, in.now.wall);
+  if (record->state != State::kInactive) CommitInactive(in, *record, transition);
   return Outcome::kApplied;
 }
 
 Outcome Stm::Restart(const Input& in, LifeKey key) {
   if (in.peer == kNoPeer) return Outcome::kInvalid;
-  Record& record = records_[in.peer];
-  if (record.gone && key <= record.key) return Outcome::kLeft;
-  record.key = key;
-  CommitActive(in, record, Transition::kRestarted);
+  Record* record = Find(in.peer);
+  if (record == nullptr) {  // nothing to remember, but whoever holds a lease of the life before must hear of it
+    Withdraw(in.now.boot, in.peer);
+    Record fresh;
+    fresh.key = key;
+    Emit(in, fresh, State::kActive, Transition::kRestarted);
+    return Outcome::kApplied;
+  }
+  if (key < record->key) return Outcome::kOutranked;
+  if (record->gone && key == record->key) return Outcome::kLeft;
+  Befriend(*record);
+  Raise(*record, key);
+  Touch(in.now, *record, in.now.wall);
+  CommitActive(in, *record, Transition::kRestarted);
+  Withdraw(in.now.boot, in.peer);
   return Outcome::kApplied;
 }
 
-Outcome Stm::Entomb(Instant now, PeerId peer, LifeKey key) {
-  if (peer == kNoPeer) return Outcome::kInvalid;
-  const auto [found, fresh] = records_.try_emplace(peer);
-  if (!fresh) return Outcome::kNoEffect;
-  found->second.key = key;
-  found->second.state = State::kInactive;
-  found->second.since = now;
+Outcome Stm::Entomb(const Input& in, LifeKey key) {
+  if (in.peer == kNoPeer) return Outcome::kInvalid;
+  if (Find(in.peer) != nullptr) return Outcome::kNoEffect;
+  Record* record = Make(in.peer, false);
+  if (record == nullptr) return Outcome::kFull;
+  record->key = key;
+  record->state = State::kInactive;
+  record->since = in.now.boot;
+  Touch(in.now, *record, in.now.wall);
+  Withdraw(in.now.boot, in.peer);
   return Outcome::kApplied;
-}
-
-void Stm::Forget(PeerId peer) {
-  holds_.Cancel(peer);
-  records_.erase(peer);
 }
 
 // ---- The columns of the transition table. ----
 
-Outcome Stm::Healthy(const Input& in, Record& record, std::uint32_t weight, bool refuted) {
+void Stm::Healthy(const Input& in, Record& record, std::uint32_t weight, bool refuted) {
   switch (record.state) {
     case State::kActive:
-      records_.erase(in.peer);  // no demotion is pending any more
-      return Outcome::kApplied;
+      return ResetCounts(record);
     case State::kSuspect:
-      record.promote = Sum(record.promote, weight);
-      if (record.promote >= config_.promote_threshold) {
-        CommitActive(in, record, refuted ? Transition::kRefuted : Transition::kPromotionThreshold);
-      } else {
-        StopHold(in.peer, record);
+      Add(record, weight, !refuted);
+      if (record.count >= config_.promote_threshold) {
+        return CommitActive(in, record, refuted ? Transition::kRefuted : Transition::kPromotionThreshold);
       }
-      return Outcome::kApplied;
+      StopHold(record);
+      return record.witnesses.Retire();
     case State::kInactive:
-      if (config_.revive == Revive::kRefutation && refuted) {
-        CommitActive(in, record, Transition::kRefuted);
-        return Outcome::kApplied;
-      }
-      if (config_.revive != Revive::kHealthy) return Outcome::kNoEffect;
-      record.promote = Sum(record.promote, weight);
-      if (record.promote >= config_.recovery_threshold && in.now >= Later(record.since, config_.recovery_hold)) {
+      if (config_.revive == Revive::kRefutation && refuted) return CommitActive(in, record, Transition::kRefuted);
+      if (config_.revive != Revive::kHealthy) return;
+      Add(record, weight, !refuted);
+      if (record.count >= config_.recovery_threshold && in.now.boot >= Later(record.since, config_.recovery_hold)) {
         CommitActive(in, record, refuted ? Transition::kRefuted : Transition::kRecoveryWindowElapsed);
       }
-      return Outcome::kApplied;
+      return;
   }
-  return Outcome::kInvalid;
 }
 
-Outcome Stm::Suspect(const Input& in, Record& record, const Observation& observation, const HoldTerms& terms) {
-  const bool promoting = record.promote > 0;
-  record.promote = 0;
+// kSuspect and kDead.
+void Stm::Suspect(const Input& in, Record& record, const Observation& said, bool newer, const HoldTerms& terms) {
+  const bool own = !said.timestamp.has_value();
+  const bool refused = said.reason == Reason::kRefused;
   switch (record.state) {
     case State::kActive:
-      record.demote = Sum(record.demote, observation.weight);
-      if (observation.signal == Signal::kDead || Demotes(record)) {
-        const bool refused = observation.reason == Reason::kRefused;
-        CommitSuspect(in, record, refused ? Transition::kRefused : Transition::kDemotionThreshold, terms, true);
-      }
-      return Outcome::kApplied;
+      Add(record, said.weight, true);
+      if (said.signal != Signal::kDead && !Demotes(record)) return;
+      CommitSuspect(in, record, refused ? Transition::kRefused : Transition::kDemotionThreshold, terms);
+      return StartHold(in.now.boot, record, own ? Voice::kOwn : Voice::kOutside, refused);
     case State::kSuspect:
-      if (!record.running) {
-        StartHold(in, record, true);
-        return Outcome::kApplied;
+      ClearCount(record);
+      if (newer || !record.running) {
+        return StartHold(in.now.boot, record, own ? Voice::kOwn : Voice::kOutside, refused);
       }
-      if (!record.awaits_signal) return Outcome::kNoEffect;
-      record.awaits_signal = false;
-      record.end = std::max(record.end, in.now);
-      holds_.Set(in.peer, record.end);
-      return Outcome::kApplied;
+      if (own) Confirm(in.now.boot, record, said);
+      return;
     case State::kInactive:
-      return promoting ? Outcome::kApplied : Outcome::kNoEffect;
+      return ClearCount(record);
   }
-  return Outcome::kInvalid;
 }
 
-Outcome Stm::Rumoured(const Input& in, Record& record, bool newer, const HoldTerms& terms) {
-  const auto heard = record.observers.begin() + record.rumours;
-  if (std::find(record.observers.begin(), heard, in.observer) != heard) return Outcome::kDuplicate;
-  if (record.rumours == kMaxRumours) return Outcome::kZeroWeight;
-  record.observers[record.rumours++] = in.observer;
-  record.promote = 0;
-  if (record.state == State::kActive && Demotes(record)) {
-    CommitSuspect(in, record, Transition::kGossip, terms, false);
-  } else if (record.state == State::kSuspect && (newer || !record.running)) {
-    StartHold(in, record, false);
+void Stm::Rumoured(const Input& in, Record& record, bool newer, bool verdict, const HoldTerms& terms) {
+  if (record.state == State::kActive) {
+    if (!Demotes(record)) return;
+    CommitSuspect(in, record, Transition::kGossip, terms);
+    return StartHold(in.now.boot, record, Voice::kOthers, false);
   }
-  return Outcome::kApplied;
+  ClearCount(record);
+  if (record.state != State::kSuspect) return;
+  if (newer || !record.running) return StartHold(in.now.boot, record, Voice::kOthers, false);
+  if (verdict) record.awaits_signal = false;
+  Rehold(in.now.boot, record);
 }
 
-// Copies of the same news must change nothing, nor may their order: so a verdict does not bury at once. It takes away
-// what our hold has beyond its shortest length, and everyone has had that long to refute, here too.
-Outcome Stm::Confirm(const Input& in, Record& record) {
-  if (record.confirmed && !record.awaits_signal) return Outcome::kDuplicate;
-  if (!record.confirmed) record.end -= Length(record.terms) + record.terms.margin - record.terms.min;
-  record.confirmed = true;
-  record.awaits_signal = false;
-  if (record.end <= in.now) {
-    CommitInactive(in, record, Transition::kGossip);
-  } else {
-    holds_.Set(in.peer, record.end);
-  }
-  return Outcome::kApplied;
+std::uint32_t Stm::Sum(std::uint32_t a, std::uint32_t b) {
+  constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+  return a > kMost - b ? kMost : a + b;
+}
+
+void Stm::Add(Record& record, std::uint32_t weight, bool signalled) {
+  record.count = Sum(record.count, weight);
+  if (!signalled) return;
+  std::uint32_t& part = trails_.Part(record.trails, record.round);
+  part = Sum(part, weight);
 }
 
 bool Stm::Demotes(const Record& record) const {
-  const std::uint64_t rumoured = std::uint64_t{record.rumours} * config_.rumour_weight;
-  return record.demote + rumoured >= config_.demote_threshold;
+  return record.count + std::uint64_t{record.witnesses.counting()} * config_.rumour_weight >= config_.demote_threshold;
 }
-
-// A refutation or a new life makes what was said at the older key void.
-bool Stm::Record::Raise(LifeKey newer) {
-  if (newer <= key) return false;
-  key = newer;
-  rumours = 0;
-  gone = false;
-  return true;
-}
-
-// ---- Holds and commits. ----
-
-void Stm::StartHold(const Input& in, Record& record, bool by_us) {
-  record.running = true;
-  record.by_us = by_us;
-  record.confirmed = false;
-  record.awaits_signal = false;
-  record.end = Later(Later(in.now, Length(record.terms)), record.terms.margin);
-  holds_.Set(in.peer, record.end);
-}
-
-void Stm::StopHold(PeerId peer, Record& record) {
-  record.running = false;
-  holds_.Cancel(peer);
-}
-
-void Stm::Emit(const Input& in, const Record& record, State to, Transition transition) {
-  // An ACTIVE record began with the first doubt, not with the state.
-  const bool dated = record.state != State::kActive && in.now > record.since;
-  in.changes.push_back({.peer = in.peer,
-                        .from = record.state,
-                        .to = to,
-                        .transition = transition,
-                        .observer = in.observer,
-                        .key = record.key,
-                        .at = in.now,
-                        .lasted = dated ? in.now - record.since : Duration::zero()});
-}
-
-void Stm::CommitSuspect(const Input& in, Record& record, Transition transition, const HoldTerms& terms, bool by_us) {
-  Emit(in, record, State::kSuspect, transition);
-  record.state = State::kSuspect;
-  record.since = in.now;
-  record.terms = terms;
-  StartHold(in, record, by_us);
-}
-
-void Stm::CommitInactive(const Input& in, Record& record, Transition transition) {
-  Emit(in, record, State::kInactive, transition);
-  record.state = State::kInactive;
-  record.since = in.now;
-  record.promote = 0;
-  StopHold(in.peer, record);
-}
-
-void Stm::CommitActive(const Input& in, const Record& record, Transition transition) {
-  Emit(in, record, State::kActive, transition);
-  Forget(in.peer);
-}
-
-// ---- Time. ----
-
-void Stm::Paused(const Tick& /*now*/, Duration overshoot) {
-  if (overshoot <= Duration::zero()) return;
-  paused_.clear();
-  for (const Deadlines::Entry& hold : holds_.entries()) paused_.push_back(hold.id);
-  for (const PeerId peer : paused_) {
-    Record& record = records_.find(peer)->second;
-    record.end = Later(record.end, overshoot);
-    record.awaits_signal = record.by_us;
-    holds_.Set(peer, record.by_us ? kNever : record.end);
-  }
-}
-
-void Stm::Advance(const Tick& now, std::vector<StateChange>& changes) {
-  while (NextDeadline() <= now.boot && NextDeadline() != kNever) {
-    const PeerId peer = holds_.top().id;
-    Record& record = records_.find(peer)->second;
-    CommitInactive({now.boot, peer, kNoPeer, changes}, record,
-                   record.confirmed ? Transition::kGossip : Transition::kConfirmDeadHoldElapsed);
-  }
-}
-
-Instant Stm::NextDeadline() const { return holds_.empty() ? kNever : holds_.top().when; }
-
-// ---- What is known. ----
-
-State Stm::StateOf(PeerId peer) const {
-  const auto found = records_.find(peer);
-  return found == records_.end() ? State::kActive : found->second.state;
-}
-
-std::optional<Stm::Hold> Stm::HoldOf(PeerId peer) const {
-  const auto found = records_.find(peer);
-  if (found == records_.end() || found->second.state != State::kSuspect) return std::nullopt;
-  const Record& record = found->second;
-  return Hold{record.since, record.running ? record.end : kNever, record.running, record.key};
-}
-
-std::size_t Stm::records() const { return records_.size(); }
-
-std::uint64_t Stm::count(Outcome outcome) const { return counts_[static_cast<std::size_t>(outcome)]; }
 
 Outcome Stm::Count(Outcome outcome) {
-  ++counts_[static_cast<std::size_t>(outcome)];
+  ++counters_.outcomes[static_cast<std::size_t>(outcome)];
   return outcome;
 }
 

@@ -276,8 +276,12 @@ absl::Status Config::Validate() const {
   return check.status();
 }
 
+// Pauses of our own are noticed by the engine, which knows when it was due.
 StmConfig Config::Stm() const {
-  return {.demote_threshold = attempts, .promote_threshold = promote_threshold, .rumour_weight = rumour_weight};
+  return {.demote_threshold = attempts,
+          .promote_threshold = promote_threshold,
+          .rumour_weight = rumour_weight,
+          .max_records = members_max};
 }
 
 }  // namespace nekton

@@ -1,6 +1,7 @@
 #include "swim/engine.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +50,10 @@ absl::Status Engine::Order(const Tick& now, const Command& command, Outbox& out)
 Instant Engine::NextWake() const { return impl_->NextWake(); }
 std::uint64_t Engine::Fingerprint() const { return impl_->Fingerprint(); }
 const Counters& Engine::counters() const { return impl_->counters(); }
+const StmCounters& Engine::stm_counters() const { return impl_->stm_counters(); }
+absl::StatusOr<MemberExplanation> Engine::Explain(const Tick& now, std::string_view name) const {
+  return impl_->Explain(now, name);
+}
 std::size_t Engine::size() const { return impl_->table().size(); }
 std::size_t Engine::alive() const { return impl_->table().alive(); }
 std::uint32_t Engine::digest() const { return impl_->table().digest(); }
@@ -116,7 +121,7 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
     if (const auto ask = row_timers_.Get(row); ask.has_value()) row_timers_.Set(row, Later(*ask, overshoot));
   }
   if (next_period_ != kNever) next_period_ = now_.boot;
-  if (overshoot + config_.period >= Terms(false).min) slept_long_ = true;
+  if (overshoot + config_.period >= Terms().min) slept_long_ = true;
   if (out.wants_events()) {
     Event event;
     event.kind = EventKind::kPaused;
@@ -175,8 +180,14 @@ void Engine::Impl::GossipIfDue(Outbox& out) {
 
 absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox& out) {
   if (!Begin(now, out)) return absl::FailedPreconditionError("the member has left or was displaced");
-  const Join* join = std::get_if<Join>(&command);
-  const absl::Status status = join != nullptr ? TakeContacts(out, *join) : BeginLeave(out, std::get<Leave>(command));
+  const absl::Status status = std::visit(
+      [&](const auto& order) {
+        using Order = std::decay_t<decltype(order)>;
+        if constexpr (std::is_same_v<Order, Join>) return TakeContacts(out, order);
+        if constexpr (std::is_same_v<Order, Leave>) return BeginLeave(out, order);
+        if constexpr (std::is_same_v<Order, Observe>) return TakeObservations(out, order);
+      },
+      command);
   Finish(out);
   return status;
 }

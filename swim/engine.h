@@ -18,15 +18,20 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "phi/time.h"
+#include "stm/observation.h"
+#include "stm/stm_counters.h"
 #include "swim/config.h"
 #include "swim/counters.h"
 #include "swim/event.h"
+#include "swim/member_explanation.h"
 #include "swim/outbox.h"
 
 namespace nekton {
@@ -48,7 +53,23 @@ struct Join {
 struct Leave {
   Duration timeout{};  // 0: Config::leave_timeout. Ends in one kLeaveDone; then the engine is silent.
 };
-using Command = std::variant<Join, Leave>;
+// What the application has seen of members; it is debounced like our own probes (stm/stm.h).
+struct PeerObservation {
+  std::string peer;  // the name of a member that is known here
+  Signal signal = Signal::kHealthy;
+  // Empty: we ourselves saw it, and what follows is not looked at. Else the name of the member that did.
+  std::string observer = {};
+  std::uint64_t epoch = 0;     // the observed one's generation; 0: the one known here, and not above it
+  std::uint64_t sequence = 0;  // one counter per observer process
+  std::uint64_t nonce = 0;     // 64 random bits, new for each observation
+  WallTime timestamp{};        // when it was made, by the observer's clock
+};
+// Applied in order; later ones meet the state that earlier ones made. InvalidArgument or NotFound with every mistake,
+// one a line: then none is applied. That one is a duplicate, stale or out of order is no mistake; it is counted.
+struct Observe {
+  std::vector<PeerObservation> observations;
+};
+using Command = std::variant<Join, Leave, Observe>;
 
 // Names a store request (views, leases: later parts of the engine's contract; no engine emits one yet).
 using StoreId = std::uint64_t;
@@ -77,6 +98,10 @@ class Engine {
   Instant NextWake() const;
   std::uint64_t Fingerprint() const;  // over all outputs so far
   const Counters& counters() const;
+
+  // Why a member is in its state. NotFound where no member has this name.
+  absl::StatusOr<MemberExplanation> Explain(const Tick& now, std::string_view name) const;
+  const StmCounters& stm_counters() const;
 
   // What is known now. Self comes first; the order of the rest is that in which they were first heard of, but that a
   // newcomer may take the place of one that was forgotten.

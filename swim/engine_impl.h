@@ -6,6 +6,7 @@
 //   engine_updates.cc   news about members, what the STM commits of it, and what is told of that
 //   engine_stream.cc    joining, syncing, stream pings
 //   engine_leave.cc     saying goodbye
+//   engine_observe.cc   what the application has seen, and why a member is in its state
 #pragma once
 
 #include <span>
@@ -47,6 +48,8 @@ class Engine::Impl {
   Instant NextWake() const { return wake_; }
   std::uint64_t Fingerprint() const { return fingerprint_; }
   const Counters& counters() const { return counters_; }
+  const StmCounters& stm_counters() const { return stm_.counters(); }
+  absl::StatusOr<MemberExplanation> Explain(const Tick& now, std::string_view name);
   MemberTable& table() { return table_; }
   const MemberTable& table() const { return table_; }
 
@@ -117,6 +120,8 @@ class Engine::Impl {
   void Acked(Outbox& out, ProbeRound& round, std::uint32_t attempt, bool direct, bool stream);
   void EndRound(Outbox& out, ProbeRound& round);
   void FailRound(Outbox& out, ProbeRound& round);
+  bool Accuse(PeerId target, bool refused);
+  void Waver(PeerId target);
   void RefutedDuringRound(PeerId target);
   void ScheduleQuestion(PeerId suspect);
   void AskAboutSuspect(Outbox& out, PeerId suspect);
@@ -148,7 +153,7 @@ class Engine::Impl {
   void Refute(Outbox& out, std::uint64_t incarnation, const Update* accusation);
   void BecomeGeneration(std::uint64_t generation);
   void Displaced(Outbox& out, const Update& update);
-  HoldTerms Terms(bool hearer) const;
+  HoldTerms Terms() const;
   // Carries out what the STM committed (changes_): each with its event, timers and dissemination.
   void Commit(Outbox& out, const Cause* own_cause = nullptr);
   void Committed(Outbox& out, const StateChange& change, const Cause* own_cause);
@@ -173,6 +178,10 @@ class Engine::Impl {
   void Refuse(Outbox& out, ExchangeId id, Refusal refusal, std::string_view text);
   std::vector<std::byte> EncodeRows(Frame frame) const;
   bool AddressAlive(const Address& address) const;
+
+  // --- engine_observe.cc
+  absl::Status TakeObservations(Outbox& out, const Observe& observe);
+  absl::StatusOr<Observation> Understand(const PeerObservation& said);
 
   // --- engine_leave.cc
   absl::Status BeginLeave(Outbox& out, const Leave& leave);

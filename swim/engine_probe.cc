@@ -142,7 +142,6 @@ Observation Engine::Impl::Own(PeerId peer, Signal signal, Reason reason, std::ui
   observation.epoch = table_[peer].key.generation;
   observation.sequence = ++observation_sequence_;
   observation.nonce = random_.Next();
-  observation.timestamp = now_.wall;
   observation.weight = weight;
   return observation;
 }
@@ -167,13 +166,16 @@ void Engine::Impl::Acked(Outbox& out, ProbeRound& round, std::uint32_t attempt, 
       Emit(out, EventKind::kStreamOnly, target, table_[target].status, RoundCause(round));
     }
   }
-  stm_.Apply(now_, Own(target, Signal::kHealthy, Reason::kHeard, 1), table_[target].key, Terms(false), changes_);
+  stm_.Apply(now_, Own(target, Signal::kHealthy, Reason::kHeard, 1), table_[target].key, Terms(), changes_);
   Commit(out);
-  // Its hold is cancelled: our suspicion is passed on no more, and the next round decides.
-  if (table_[target].status == MemberStatus::kSuspect) {
-    news_.Drop(target);
-    suspicions_.MarkOwn(target);
-  }
+  if (table_[target].status == MemberStatus::kSuspect) Waver(target);
+}
+
+// A kHealthy has cancelled its hold: our suspicion is passed on no more, and our next round decides.
+void Engine::Impl::Waver(PeerId target) {
+  news_.Drop(target);
+  suspicions_.Unsay(target, table_[kSelf].id);
+  suspicions_.MarkOwn(target);
 }
 
 // The period is over, or its port refused: what does the round say?
@@ -200,9 +202,8 @@ void Engine::Impl::FailRound(Outbox& out, ProbeRound& round) {
   ++counters_[Counter::kRoundsFailed];
   ++counters_[Counter::kAttemptsFailed];
   rounds_.Close(round, now_.boot + config_.period);
-  suspicions_.MarkOwn(target);
-  suspicions_.Merge(target, {table_[kSelf].id, round.refused});
   const bool held = HoldRuns(target);
+  const bool named = Accuse(target, round.refused);
   const Cause cause = RoundCause(round);
   const Reason reason = round.refused ? Reason::kRefused : Reason::kProbeTimeout;
   const std::uint32_t threshold = config_.Stm().demote_threshold;
@@ -210,10 +211,18 @@ void Engine::Impl::FailRound(Outbox& out, ProbeRound& round) {
   for (std::uint32_t i = 0; i < signals; ++i) {
     const bool last = i + 1 == signals;
     const std::uint32_t weight = last && threshold > i ? threshold - i : 1;
-    stm_.Apply(now_, Own(target, Signal::kSuspect, reason, weight), table_[target].key, Terms(false), changes_);
+    stm_.Apply(now_, Own(target, Signal::kSuspect, reason, weight), table_[target].key, Terms(), changes_);
   }
   Commit(out, &cause);
-  if (!held && HoldRuns(target)) news_.Put(target);  // begun, or begun again after a cancel
+  // Begun, or begun again after a cancel, or confirmed: that shortens the hold of everyone.
+  if (HoldRuns(target) && (!held || named)) news_.Put(target);
+}
+
+// Our own evidence stands against it now. Returns whether that is new.
+bool Engine::Impl::Accuse(PeerId target, bool refused) {
+  suspicions_.MarkOwn(target);
+  row_timers_.Cancel(target);  // who accuses itself asks nobody
+  return suspicions_.Merge(target, {table_[kSelf].id, refused});
 }
 
 bool Engine::Impl::HoldRuns(PeerId row) const {

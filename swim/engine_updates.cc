@@ -129,6 +129,7 @@ void Engine::Impl::ApplyUnknown(Outbox& out, const Update& update, Source source
   if (dead) {  // a tombstone, so that nothing older brings it in; nobody is told
     stm_.Bury(now_, row, update.key);
     MergeAccusers(row, update);
+    suspicions_.Settle(row);
     SetTombstone(row, update.age);
     if (status == MemberStatus::kInactive) dead_.push_back(row);
     return;
@@ -154,6 +155,7 @@ void Engine::Impl::ApplyNewLife(Outbox& out, PeerId row, const Update& update, S
   if (!TakeAddress(out, row, update)) return;
   ++counters_[Counter::kUpdatesApplied];
   former_generation_ = table_[row].key.generation;
+  suspicions_.Withdraw(table_[row].id);
   table_.SetKey(row, update.key);
   TakeDetails(row, update);
   rounds_.Forget(row);
@@ -240,37 +242,26 @@ bool Engine::Impl::HasWitness(PeerId row, const Update& update) const {
 // A suspicion or a confirm about an ACTIVE or SUSPECT member at our key: each named observer's word by its weight.
 void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update, Source source) {
   const LifeKey key = table_[row].key;
-  std::uint32_t believed = 0;
   const auto hold_before = stm_.HoldOf(row);
   const bool was_running = hold_before.has_value() && hold_before->running && hold_before->key == key;
+  bool named = false;
   for (std::size_t i = 0; i < update.accuser_count; ++i) {
-    const PeerId observer = table_.FindId(update.accusers[i].id);
-    const std::uint32_t confidence = Confidence(observer);
-    if (observer == kNoPeer || observer == kSelf || observer == row) continue;
-    if (confidence == 0) {
-      stm_.Rumour(now_, row, key, observer, 0, Terms(true), changes_);
-      continue;
-    }
-    ++believed;
-    suspicions_.Merge(row, update.accusers[i]);
-    if (update.kind == UpdateKind::kDead) {
-      stm_.Verdict(now_, row, key, observer, confidence, Terms(true), changes_);
-    } else {
-      stm_.Rumour(now_, row, key, observer, confidence, Terms(true), changes_);
-    }
+    const Accuser& accuser = update.accusers[i];
+    const PeerId observer = table_.FindId(accuser.id);
+    if (observer == kSelf) continue;
+    const Word word{observer, accuser.refused};
+    const Outcome outcome = update.kind == UpdateKind::kDead ? stm_.Verdict(now_, row, key, word, Terms(), changes_)
+                                                             : stm_.Rumour(now_, row, key, word, Terms(), changes_);
+    const bool counts = outcome == Outcome::kApplied || outcome == Outcome::kDuplicate || outcome == Outcome::kFull;
+    if (counts) named |= suspicions_.Merge(row, accuser);
   }
-  if (believed == 0) {
-    ++counters_[Counter::kUpdatesKnown];
-    return;
-  }
-  const bool changed = !changes_.empty() || (!was_running && HoldRuns(row));
-  // The question still comes before the end that a confirm has brought forward.
-  if (was_running && row_timers_.Get(row).has_value()) ScheduleQuestion(row);
+  const bool begun = !was_running && HoldRuns(row);
+  const bool changed = !changes_.empty() || begun || named;
+  // The question comes before the end that this may have brought forward.
+  if (begun || (was_running && row_timers_.Get(row).has_value())) ScheduleQuestion(row);
   ++counters_[changed ? Counter::kUpdatesApplied : Counter::kUpdatesKnown];
   Commit(out);
-  if (!changed) return;
-  if (!was_running) ScheduleQuestion(row);
-  PassOn(row, source);
+  if (changed) PassOn(row, source);
 }
 
 void Engine::Impl::ApplyLeft(Outbox& out, PeerId row, const Update& update, Source source) {
@@ -283,6 +274,7 @@ void Engine::Impl::ApplyLeft(Outbox& out, PeerId row, const Update& update, Sour
   table_.SetStatus(row, MemberStatus::kLeft, random_);
   rounds_.Forget(row);
   suspicions_.Forget(row);
+  suspicions_.Withdraw(table_[row].id);
   std::erase(dead_, row);
   if (!was_dead) SetTombstone(row, update.age);  // an earlier verdict goes on counting
   Cause cause;
@@ -337,7 +329,7 @@ void Engine::Impl::PassOn(PeerId row, Source source) {
 }
 
 // Lifeguard, section IV-B, with the floor that tolerates a pause (stm/observation.h).
-HoldTerms Engine::Impl::Terms(bool hearer) const {
+HoldTerms Engine::Impl::Terms() const {
   const std::uint32_t n = table_.alive();
   HoldTerms terms;
   const double periods = config_.hold_alpha * std::log10(static_cast<double>(n));
@@ -345,7 +337,8 @@ HoldTerms Engine::Impl::Terms(bool hearer) const {
   terms.min = std::max(config_.tolerated_pause - config_.period + std::chrono::milliseconds(500), scaled);
   terms.max = Duration(static_cast<Duration::rep>(config_.hold_beta * static_cast<double>(terms.min.count())));
   terms.confirmers = std::min(config_.confirmers, n > 2 ? n - 2 : 0);
-  terms.margin = hearer ? config_.hearer_margin : Duration{};
+  terms.margin = config_.hearer_margin;
+  terms.refused = config_.period;
   return terms;
 }
 
@@ -380,6 +373,7 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
       kind = EventKind::kSuspected;
       ++counters_[own_cause != nullptr ? Counter::kSuspicionsOwn : Counter::kSuspicionsHeard];
       table_.SetStatus(row, MemberStatus::kSuspect, random_);
+      suspicions_.Withdraw(table_[row].id);
       if (own_cause == nullptr) ScheduleQuestion(row);
       news_.Put(row);
       break;
@@ -387,6 +381,7 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
     case State::kInactive:
       kind = change.transition == Transition::kReplaced ? EventKind::kReplaced : EventKind::kFailed;
       table_.SetStatus(row, MemberStatus::kInactive, random_);
+      suspicions_.Withdraw(table_[row].id);
       rounds_.Forget(row);
       suspicions_.Settle(row);
       SetTombstone(row, Duration{});
@@ -407,7 +402,11 @@ void Engine::Impl::TimersOfRows(Outbox& out) {
     const PeerId row = row_timers_.top().id;
     if (table_[row].status == MemberStatus::kSuspect) {
       row_timers_.Cancel(row);
-      if (HoldRuns(row)) AskAboutSuspect(out, row);
+      if (!HoldRuns(row)) continue;
+      ScheduleQuestion(row);  // a word may have been taken back since, so that the hold ends later
+      if (row_timers_.Get(row) > now_.boot) continue;
+      row_timers_.Cancel(row);
+      AskAboutSuspect(out, row);
     } else {
       ForgetRow(out, row);
     }

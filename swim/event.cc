@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "swim/member_explanation.h"
 
 namespace nekton {
 namespace {
@@ -249,6 +250,14 @@ std::ostream& operator<<(std::ostream& out, const MemberInfo& member) {
       << Key(member);
   if (!member.tags.empty()) out << ' ' << TagsText(member);
   return out;
+}
+
+std::string Describe(const MemberExplanation& explanation) {
+  const auto name = [&](PeerId peer) {
+    const auto found = explanation.names.find(peer);
+    return found == explanation.names.end() ? std::string("a member that is forgotten") : Printable(found->second);
+  };
+  return absl::StrCat(name(explanation.why.peer), " is ", Describe(explanation.why, name));
 }
 
 }  // namespace nekton

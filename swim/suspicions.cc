@@ -15,8 +15,32 @@ bool Suspicions::Merge(PeerId row, const Accuser& accuser) {
   }
   if (all.size() >= accusers_max_ && at == all.end()) return false;
   all.insert(at, accuser);
-  if (all.size() > accusers_max_) all.pop_back();
+  ++named_[accuser.id];
+  if (all.size() > accusers_max_) {
+    Unname(all.back().id);
+    all.pop_back();
+  }
   return true;
+}
+
+void Suspicions::Unname(std::uint64_t accuser) {
+  const auto it = named_.find(accuser);
+  if (--it->second == 0) named_.erase(it);
+}
+
+void Suspicions::Unsay(PeerId row, std::uint64_t accuser) {
+  const auto it = by_row_.find(row);
+  if (it == by_row_.end() || it->second.settled) return;
+  if (std::erase_if(it->second.accusers, [accuser](const Accuser& a) { return a.id == accuser; }) > 0) Unname(accuser);
+}
+
+void Suspicions::Withdraw(std::uint64_t accuser) {
+  if (named_.erase(accuser) == 0) return;
+  // The order of the table is random and does not matter: each row is dealt with for itself.
+  for (auto& [row, suspicion] : by_row_) {
+    if (suspicion.settled) continue;
+    std::erase_if(suspicion.accusers, [accuser](const Accuser& a) { return a.id == accuser; });
+  }
 }
 
 void Suspicions::MarkOwn(PeerId row) {
@@ -28,14 +52,22 @@ void Suspicions::MarkOwn(PeerId row) {
 
 void Suspicions::Settle(PeerId row) {
   const auto it = by_row_.find(row);
-  if (it == by_row_.end() || !it->second.own) return;
-  it->second.own = false;
-  own_.erase(std::find(own_.begin(), own_.end(), row));
+  if (it != by_row_.end()) Close(row, it->second);
+}
+
+void Suspicions::Close(PeerId row, Suspicion& suspicion) {
+  if (suspicion.own) own_.erase(std::find(own_.begin(), own_.end(), row));
+  suspicion.own = false;
+  if (suspicion.settled) return;
+  suspicion.settled = true;
+  for (const Accuser& accuser : suspicion.accusers) Unname(accuser.id);
 }
 
 void Suspicions::Forget(PeerId row) {
-  Settle(row);
-  by_row_.erase(row);
+  const auto it = by_row_.find(row);
+  if (it == by_row_.end()) return;
+  Close(row, it->second);
+  by_row_.erase(it);
 }
 
 }  // namespace nekton

@@ -12,6 +12,7 @@ namespace nekton {
 
 struct Suspicion {
   bool own = false;               // a round of our own failed: we go on probing. Else we only heard of it
+  bool settled = false;           // it is dead: history, which nobody takes back
   std::vector<Accuser> accusers;  // sorted by id, at most the configured number
 };
 
@@ -20,25 +21,32 @@ class Suspicions {
   // `accusers_max`: K + 1, at most kAccusersMax.
   explicit Suspicions(std::size_t accusers_max) : accusers_max_(accusers_max) {}
 
-  Suspicion& Of(PeerId row) { return by_row_[row]; }
   const Suspicion* Find(PeerId row) const {
     const auto it = by_row_.find(row);
     return it == by_row_.end() ? nullptr : &it->second;
   }
   // Merges by union, keeping the lowest ids, so that order does not matter. True: something was new.
   bool Merge(PeerId row, const Accuser& accuser);
+  // Takes back what one accuser said of one member,
+  void Unsay(PeerId row, std::uint64_t accuser);
+  // and of anybody that is not settled: its word counts no more, others need its place.
+  void Withdraw(std::uint64_t accuser);
   void Forget(PeerId row);
 
   // Rows that we accuse ourselves, oldest first.
   const std::vector<PeerId>& own() const { return own_; }
   void MarkOwn(PeerId row);
-  // It is SUSPECT no more; who accused it stays known.
+  // It is INACTIVE; who accused it stays known.
   void Settle(PeerId row);
 
  private:
+  void Unname(std::uint64_t accuser);
+  void Close(PeerId row, Suspicion& suspicion);
+
   std::size_t accusers_max_;
   absl::flat_hash_map<PeerId, Suspicion> by_row_;
   std::vector<PeerId> own_;
+  absl::flat_hash_map<std::uint64_t, std::uint32_t> named_;  // accuser -> rows where it is kept
 };
 
 }  // namespace nekton

@@ -157,11 +157,18 @@ TEST(AgentTest, AnswersCommands) {
   EXPECT_EQ(members["members"][0]["self"], true);
   EXPECT_EQ(members["members"][1]["name"], "beta");
   EXPECT_EQ(members["members"][1]["status"], "ACTIVE");
+  alpha.Write("explain beta\n");
+  const Json why = alpha.Next("answer", "explain");
+  EXPECT_EQ(why["member"], "beta");
+  EXPECT_EQ(why["explanation"]["state"], "ACTIVE");
+  EXPECT_EQ(why["explanation"]["recorded"], false);
+  alpha.Write("explain nobody\n");
+  EXPECT_THAT(alpha.Next("answer", "explain").value("message", ""), HasSubstr("no member is called"));
   // Counters are of the last turn, and this may still be the turn of the join.
   int served = 0;
   for (int i = 0; i < 1000 && served == 0; ++i) served = alpha.Ask("counters")["counters"].value("syncs_served", -1);
   EXPECT_GE(served, 1);
-  EXPECT_EQ(alpha.Ask("help")["commands"].size(), 4U);
+  EXPECT_EQ(alpha.Ask("help")["commands"].size(), 5U);
   alpha.Write("dance\n");
   EXPECT_EQ(alpha.Next("answer", "unknown")["command"], "dance");
   alpha.Write("leave\n");
@@ -267,6 +274,8 @@ TEST(AgentTest, SpeaksToPeople) {
   alpha.Write("members\n");
   EXPECT_TRUE(alpha.LineWith("1 ACTIVE of 1 members").has_value());
   EXPECT_TRUE(alpha.LineWith("alpha ACTIVE at 127.0.0.1").has_value());
+  alpha.Write("explain alpha\n");
+  EXPECT_TRUE(alpha.LineWith("alpha is ACTIVE: nothing is held against it").has_value());
   alpha.Signal(SIGINT);
   EXPECT_TRUE(alpha.LineWith("leave done, heard by 0 members").has_value());
   EXPECT_EQ(alpha.Wait(), 0);

@@ -235,7 +235,7 @@ TEST(EnginePause, ARunningHoldIsExtended) {
     Kill(rig[1]);
     while (rig.StateOf(rig[1]) != "SUSPECT 0") rig.Step();
     const Instant since = rig.now.boot;
-    rig.RunUntil(since + milliseconds(1850));
+    rig.RunUntil(since + milliseconds(9350));
     rig.Clear();
     const Duration overshoot = seconds(7);
     rig.SetTime(rig.engine->NextWake() + overshoot);
@@ -243,7 +243,7 @@ TEST(EnginePause, ARunningHoldIsExtended) {
     rig[1].answers = rig[1].refutes = alive;
     rig.Wake();
     EXPECT_EQ(rig.Count(Counter::kPauses), 1u);
-    const Instant end = since + milliseconds(2500) + overshoot;
+    const Instant end = since + seconds(10) + overshoot;
     ASSERT_LT(end, resumed + seconds(1)) << "so that the fresh round is the later of the two";
     rig.RunUntil(resumed + seconds(1) - nanoseconds(1));
     EXPECT_EQ(rig.StateOf(rig[1]), alive ? "ACTIVE 1" : "SUSPECT 0");
@@ -252,9 +252,27 @@ TEST(EnginePause, ARunningHoldIsExtended) {
   }
 }
 
+// Where its end is later than the fresh round, the end decides.
+TEST(EnginePause, AFreshRoundShortensNoHold) {
+  Rig rig;
+  rig.Know(4);
+  Kill(rig[1]);
+  while (rig.StateOf(rig[1]) != "SUSPECT 0") rig.Step();
+  const Instant since = rig.now.boot;
+  rig.RunUntil(since + milliseconds(1850));
+  rig.Clear();
+  const Duration overshoot = seconds(7);
+  rig.SetTime(rig.engine->NextWake() + overshoot);
+  rig.Wake();
+  rig.RunUntil(since + seconds(10) + overshoot - nanoseconds(1));
+  EXPECT_EQ(rig.Events(), "paused");
+  rig.RunUntil(since + seconds(10) + overshoot);
+  EXPECT_EQ(rig.Events(), "failed m1");
+}
+
 TEST(EnginePause, AHearersHoldAndItsQuestionAreExtendedToo) {
   Rig rig;
-  rig.Know(12);
+  rig.Know(60);
   Kill(rig[1]);
   rig.Gossip(rig[2], {Suspect(rig[1], {&rig[2]})});
   const Instant since = rig.now.boot;
@@ -263,7 +281,7 @@ TEST(EnginePause, AHearersHoldAndItsQuestionAreExtendedToo) {
   rig.SetTime(rig.engine->NextWake() + overshoot);
   rig.Wake();
   rig.Clear();
-  const Instant end = since + milliseconds(3500) + overshoot;
+  const Instant end = since + seconds(11) + overshoot;
   rig.RunUntil(end - milliseconds(500) - nanoseconds(1));
   const auto questions = [&] {
     const std::vector<Said> pings = rig.Sent(FrameType::kPing);
@@ -273,6 +291,7 @@ TEST(EnginePause, AHearersHoldAndItsQuestionAreExtendedToo) {
   rig.RunUntil(end - nanoseconds(1));
   EXPECT_EQ(questions(), 2);
   EXPECT_EQ(rig.StateOf(rig[1]), "SUSPECT 0");
+  ASSERT_EQ(rig.Count(Counter::kRoundsFailed), 0u) << "it must not have become an accuser";
   rig.RunUntil(end);
   EXPECT_EQ(rig.StateOf(rig[1]), "INACTIVE 0");
 }
@@ -442,7 +461,7 @@ TEST(Engine, EqualLivingRowsGiveEqualDigestsWhateverElseDiffers) {
   EXPECT_NE(a.engine->digest(), b.engine->digest());
   Kill(b[3]);
   b.Gossip(b[1], {Suspect(b[3], {&b[1]})});
-  b.Run(seconds(4));
+  b.Run(seconds(12));
   EXPECT_EQ(b.StateOf(b[3]), "INACTIVE 0");
   EXPECT_EQ(a.engine->digest(), b.engine->digest()) << "LEFT there and INACTIVE here";
 }

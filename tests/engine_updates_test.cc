@@ -21,13 +21,14 @@ using testing::SizeIs;
 constexpr std::uint64_t kIncarnationJump = std::uint64_t{1} << 32;
 constexpr std::uint64_t kDay = std::uint64_t{24} * 3600 * 1000;  // in ms, as generations are
 
-// No round of our own falls into a test: a period is an hour. A hearer's hold is then 1.5 s.
+// No round of our own falls into a test: a period is an hour. A hearer's hold is then 2 s + 1 s.
 Config Patient() {
   Config config = Rig::Lan();
   config.period = config.tolerated_pause = std::chrono::hours(1);
   config.hold_alpha = 0;
   return config;
 }
+constexpr Duration kHold = seconds(3);  // that one member alone accuses it
 
 // Brings m1 from ACTIVE to another status by news.
 void Bring(Rig& rig, MemberStatus status) {
@@ -67,7 +68,7 @@ TEST(EngineUpdates, AnUnknownSuspectIsAMemberFirstThenSuspected) {
   Peer& fresh = rig.NewPeer();
   rig.Gossip(rig[1], {Suspect(fresh, {&rig[2]})});
   EXPECT_EQ(rig.Events(), "joined m4, suspected m4");
-  rig.Run(milliseconds(1500) - nanoseconds(1));
+  rig.Run(kHold - nanoseconds(1));
   EXPECT_EQ(rig.StateOf(fresh), "SUSPECT 0");
   rig.Run(nanoseconds(1));
   EXPECT_EQ(rig.StateOf(fresh), "INACTIVE 0") << "with a hearer's hold of its own";
@@ -138,7 +139,7 @@ TEST(EngineUpdates, ATombstoneIsNotExtendedByWhatIsHeardMeanwhile) {
     rig.Know(4);
     const Instant from = rig.now.boot;
     Bring(rig, status);
-    const Instant died = status == MemberStatus::kLeft ? from : from + milliseconds(1500);
+    const Instant died = status == MemberStatus::kLeft ? from : from + kHold;
     for (std::uint64_t i = 1; i <= 8; ++i) {
       rig.Run(seconds(10));
       rig.Gossip(rig[3], {Dead(rig[1], {&rig[2]}, i), Suspect(rig[1], {&rig[2]}, i)});

@@ -303,7 +303,8 @@ TEST(Scenario, ALeaveOutranksAFailureAlreadyBelieved) {
   const SimId leaver = 12;
   const std::vector<SimId> misled = {3, 8, 17, 21, 29};
   const auto is_misled = [&](SimId id) { return std::find(misled.begin(), misled.end(), id) != misled.end(); };
-  // Five are told that it is suspect, and hear nothing of it that could teach them better.
+  // Five are told that so many suspect it that their holds are short, and hear nothing of it that could teach them
+  // better.
   const std::uint64_t id = MemberId("n12", c.sim().generation(leaver));
   c.sim().SetFilter([&](const SimDatagram& d) {
     if (!is_misled(d.to)) return true;
@@ -314,19 +315,21 @@ TEST(Scenario, ALeaveOutranksAFailureAlreadyBelieved) {
     return std::none_of(updates.begin(), updates.end(), [](const Update& u) { return u.name == "n12"; });
   });
   for (const SimId to : misled) c.Cut(leaver, to, Traffic::kStreams);
-  const std::uint64_t accuser = MemberId("n5", c.sim().generation(5));
+  const std::vector<SimId> accusers = {5, 6, 7, 9};
   for (const SimId to : misled) {
     Update suspicion;
     suspicion.kind = UpdateKind::kSuspect;
     suspicion.name = "n12";
     suspicion.address = c.sim().address(leaver);
     suspicion.key = {c.sim().generation(leaver), 0};
-    suspicion.accuser_count = 1;
-    suspicion.accusers[0] = {accuser, false};
+    for (const SimId by : accusers) {
+      suspicion.accusers[suspicion.accuser_count++] = {MemberId("n" + std::to_string(by), c.sim().generation(by)),
+                                                       false};
+    }
     Frame frame;
     frame.type = FrameType::kGossip;
     frame.label = LabelTag("");
-    frame.sender = accuser;
+    frame.sender = suspicion.accusers[0].id;
     std::vector<std::byte> bytes;
     FrameWriter writer(frame, 1400, bytes);
     ASSERT_TRUE(writer.Add(suspicion));

@@ -1,10 +1,11 @@
-// Holds, pauses of our own, and restarts, burials and forgetting.
-#include "stm/stm.h"
-
+// How a hold ends: its time, confirmations, refused ports, and its start anew.
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "stm/stm.h"
 #include "tests/stm_scene.h"
 
 namespace nekton {
@@ -17,7 +18,24 @@ using std::chrono::seconds;
 
 constexpr PeerId kPeer = Scene::kPeer;
 constexpr LifeKey kKey = Scene::kKey;
-constexpr LifeKey kRestarted{6, 0};
+constexpr LifeKey kHigher{5, 4};
+constexpr nanoseconds kOne{1};
+
+constexpr Duration kMin = milliseconds(2500);
+constexpr Duration kMax = seconds(10);
+constexpr Duration kMargin = seconds(1);
+
+// Of a cluster of n members: K_eff = min(3, n - 2).
+HoldTerms Of(std::uint32_t n) {
+  return {.min = kMin, .max = kMax, .confirmers = std::min(3u, n - 2), .margin = kMargin, .refused = seconds(1)};
+}
+
+// What is left of kMax after c confirmations among k, with 64 bits of mantissa.
+Duration Shrunk(std::uint32_t c, std::uint32_t k) {
+  if (k == 0) return kMax;
+  const auto span = static_cast<long double>((kMax - kMin).count());
+  return kMax - Duration(std::llround(span * std::log(std::min(c, k) + 1.0L) / std::log(k + 1.0L)));
+}
 
 std::vector<PeerId> Peers(const std::vector<StateChange>& changes) {
   std::vector<PeerId> peers;
@@ -25,67 +43,64 @@ std::vector<PeerId> Peers(const std::vector<StateChange>& changes) {
   return peers;
 }
 
-// ---- Length and end ----
+// ---- The end ----
 
-TEST(StmHold, EndsExactlyWhenItIsDue) {
-  Scene scene(Scene::Mesh());
-  scene.MakeSuspect();
-  scene.At(seconds(90) - nanoseconds(1));
-  scene.Advance();
-  EXPECT_EQ(scene.Changes(), "");
-  scene.At(seconds(90));
-  scene.Advance();
-  EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE confirm_dead_hold_elapsed");
-  EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
-  EXPECT_EQ(scene.stm.HoldOf(kPeer), std::nullopt);
+TEST(StmHold, EndsExactlyWhenItIsDueNotOneNanosecondBefore) {
+  for (const HoldTerms& terms : {kMeshHold, kPairHold, Of(5)}) {
+    Scene scene(Scene::Mesh());
+    scene.terms = terms;
+    scene.MakeSuspect();
+    EXPECT_EQ(scene.NextDeadline(), terms.max);
+    scene.At(terms.max - kOne);
+    scene.Advance();
+    EXPECT_EQ(scene.Changes(), "");
+    scene.At(terms.max);
+    scene.Advance();
+    EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE confirm_dead_hold_elapsed");
+    EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
+    EXPECT_EQ(scene.stm.HoldOf(kPeer), std::nullopt);
+  }
 }
 
 TEST(StmHold, ALateAdvanceCommitsAtItsOwnTime) {
   Scene scene(Scene::Mesh());
   scene.MakeSuspect();
-  scene.At(seconds(90) + nanoseconds(1));
+  scene.At(seconds(90) + kOne);
   scene.Advance();
   ASSERT_EQ(scene.changes.size(), 1u);
-  EXPECT_EQ(scene.changes[0].at, Scene::kStart + seconds(90) + nanoseconds(1));
-  EXPECT_EQ(scene.changes[0].lasted, seconds(90) + nanoseconds(1));
+  EXPECT_EQ(scene.changes[0].at, Scene::kStart + seconds(90) + kOne);
+  EXPECT_EQ(scene.changes[0].lasted, seconds(90) + kOne);
 }
 
 TEST(StmHold, OnlyAdvanceConfirmsADeath) {
   Scene scene(Scene::Mesh());
   scene.MakeSuspect();
   scene.At(hours(1));
-  scene.Suspect();
-  scene.Dead();
+  scene.Batch("sd");
   EXPECT_EQ(scene.state(), State::kSuspect);
   scene.Healthy();  // an answer that was waiting is handled before the time that ran out
   scene.Advance();
   EXPECT_EQ(scene.state(), State::kSuspect);
 }
 
-TEST(StmHold, LastsTheMaximumWithoutConfirmersElseTheMinimumAndTheMargin) {
-  struct Row {
-    std::uint32_t confirmers;
-    Duration margin;
-    Duration end;
-  };
-  for (const Row& row : {Row{0, {}, seconds(10)}, Row{1, {}, milliseconds(2500)}, Row{3, {}, milliseconds(2500)},
-                         Row{0, seconds(1), seconds(11)}, Row{3, seconds(1), milliseconds(3500)}}) {
-    Scene scene(Scene::Swim());
-    scene.terms = {.min = milliseconds(2500), .max = seconds(10), .confirmers = row.confirmers, .margin = row.margin};
-    scene.MakeSuspect();
-    EXPECT_EQ(scene.NextDeadline(), row.end);
-    EXPECT_EQ(scene.HoldEnd(), row.end);
-  }
-}
-
 TEST(StmHold, OfUnlimitedLengthNeverEnds) {
   Scene scene(Scene::Swim());
   scene.terms = {.min = Duration::max(), .max = Duration::max(), .confirmers = 1, .margin = Duration::max()};
-  scene.MakeSuspect();
+  scene.Rumour(7);
   EXPECT_EQ(scene.stm.NextDeadline(), kNever);
   scene.now.boot = kNever;
   scene.Advance();
   EXPECT_EQ(scene.state(), State::kSuspect);
+}
+
+TEST(StmHold, OfNoLengthEndsWithTheNextAdvance) {
+  Scene scene(Scene::Mesh());
+  scene.terms = {};
+  scene.Dead();
+  EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT demotion_threshold");  // at most one transition for an input
+  EXPECT_EQ(scene.NextDeadline(), Duration::zero());
+  scene.Advance();
+  EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE confirm_dead_hold_elapsed");
 }
 
 TEST(StmHold, TellsSinceWhenAndAtWhichKey) {
@@ -137,232 +152,276 @@ TEST(StmHold, NextDeadlineIsTheEarliest) {
   EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
 }
 
-// ---- Pauses of our own ----
+// ---- Confirmations ----
 
-TEST(StmPause, ExtendsARumouredHoldByTheOvershoot) {
-  Scene scene(Scene::Swim());
-  scene.Rumour(7);
-  scene.changes.clear();
-  scene.At(seconds(200));
-  scene.stm.Paused(scene.now, seconds(150));
-  EXPECT_EQ(scene.NextDeadline(), seconds(240));
-  scene.At(seconds(240) - nanoseconds(1));
-  scene.Advance();
-  EXPECT_EQ(scene.Changes(), "");
-  scene.At(seconds(240));
-  scene.Advance();
-  EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE confirm_dead_hold_elapsed");
-}
-
-TEST(StmPause, AHoldOfOurOwnNeedsOneMoreSuspect) {
-  for (const Signal signal : {Signal::kSuspect, Signal::kDead}) {
+TEST(StmHold, OfAHearerShrinksWithEachConfirmerAndKeepsItsMargin) {
+  for (std::uint32_t n = 2; n <= 7; ++n) {
     Scene scene(Scene::Swim());
-    scene.MakeSuspect();
-    scene.At(seconds(20));
-    scene.stm.Paused(scene.now, seconds(10));
-    EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
-    EXPECT_EQ(scene.HoldEnd(), seconds(100));
-    EXPECT_TRUE(scene.stm.HoldOf(kPeer)->running);
-    scene.At(seconds(50));
-    EXPECT_EQ(scene.Say(signal), Outcome::kApplied);
-    EXPECT_EQ(scene.NextDeadline(), seconds(100));
-    scene.At(seconds(100) - nanoseconds(1));
-    scene.Advance();
-    EXPECT_EQ(scene.Changes(), "");
-    scene.At(seconds(100));
-    scene.Advance();
+    scene.terms = Of(n);
+    for (std::uint32_t named = 1; named <= 6; ++named) {
+      EXPECT_EQ(scene.Rumour(10 + named), Outcome::kApplied);
+      EXPECT_EQ(scene.HoldEnd(), Shrunk(named - 1, scene.terms.confirmers) + kMargin) << n << " " << named;
+      EXPECT_EQ(scene.NextDeadline(), scene.HoldEnd());
+    }
+    EXPECT_TRUE(scene.EndsExactlyAt(Shrunk(5, scene.terms.confirmers) + kMargin)) << n;
     EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE confirm_dead_hold_elapsed");
   }
 }
 
-TEST(StmPause, TheSuspectThatIsNeededMayComeAfterTheEnd) {
+TEST(StmHold, OfAnAccuserShrinksWithEachConfirmerAndHasNoMargin) {
+  for (std::uint32_t n = 2; n <= 7; ++n) {
+    Scene scene(Scene::Swim());
+    scene.terms = Of(n);
+    scene.MakeSuspect();
+    EXPECT_EQ(scene.HoldEnd(), kMax);
+    for (std::uint32_t c = 1; c <= 5; ++c) {
+      scene.Rumour(10 + c);
+      EXPECT_EQ(scene.HoldEnd(), Shrunk(c, scene.terms.confirmers)) << n << " " << c;
+    }
+    EXPECT_TRUE(scene.EndsExactlyAt(Shrunk(5, scene.terms.confirmers))) << n;
+  }
+}
+
+TEST(StmHold, OfAHearerThatBecomesAnAccuserLosesItsMarginAndIsConfirmed) {
+  for (std::uint32_t n = 2; n <= 5; ++n) {
+    for (const Signal signal : {Signal::kSuspect, Signal::kDead}) {
+      Scene scene(Scene::Swim());
+      scene.terms = Of(n);
+      scene.Rumour(11);
+      EXPECT_EQ(scene.HoldEnd(), kMax + kMargin);
+      scene.At(seconds(1));
+      // As much as would have begun it: demote_threshold kSuspect, or one kDead.
+      for (int i = 1; i < 5 && signal == Signal::kSuspect; ++i) {
+        scene.Suspect();
+        EXPECT_EQ(scene.HoldEnd(), kMax + kMargin) << n;
+      }
+      scene.Say(signal);
+      EXPECT_EQ(scene.HoldEnd(), Shrunk(1, scene.terms.confirmers)) << n;
+      for (int i = 0; i < 10; ++i) scene.Say(signal);  // only once
+      EXPECT_EQ(scene.HoldEnd(), Shrunk(1, scene.terms.confirmers)) << n;
+    }
+  }
+}
+
+TEST(StmHold, AnObservationFromOutsideConfirmsNone) {
   Scene scene(Scene::Swim());
+  scene.terms = Of(5);
+  scene.Rumour(11);
+  for (PeerId observer = 20; observer < 25; ++observer) scene.Outside(observer, Signal::kSuspect);
+  EXPECT_EQ(scene.HoldEnd(), kMax + kMargin);
+}
+
+TEST(StmHold, TheSameWitnessConfirmsOnce) {
+  Scene scene(Scene::Swim());
+  scene.terms = Of(5);
   scene.MakeSuspect();
-  scene.At(seconds(20));
-  scene.stm.Paused(scene.now, seconds(10));
-  scene.At(hours(1));
-  scene.Advance();
+  EXPECT_EQ(scene.Rumour(11), Outcome::kApplied);
+  EXPECT_EQ(scene.Rumour(11), Outcome::kDuplicate);
+  EXPECT_EQ(scene.HoldEnd(), Shrunk(1, 3));
+}
+
+TEST(StmHold, AConfirmationAfterTheShorterEndEndsItNowNotEarlier) {
+  Scene scene(Scene::Swim());
+  scene.terms = Of(3);
+  scene.MakeSuspect();
+  scene.At(seconds(7));
+  scene.Rumour(11);
   EXPECT_EQ(scene.Changes(), "");
-  scene.Suspect();
-  EXPECT_EQ(scene.Changes(), "");  // a signal never kills
-  EXPECT_EQ(scene.NextDeadline(), hours(1));
+  EXPECT_EQ(scene.HoldEnd(), seconds(7));
   scene.Advance();
   EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE confirm_dead_hold_elapsed");
 }
 
-TEST(StmPause, PausesAddUpAndOneSuspectAnswersThemAll) {
-  Scene scene(Scene::Swim());
-  scene.MakeSuspect();
-  scene.stm.Paused(scene.now, seconds(10));
-  scene.stm.Paused(scene.now, seconds(5));
-  scene.Suspect();
-  EXPECT_EQ(scene.NextDeadline(), seconds(105));
-  scene.stm.Paused(scene.now, seconds(1));
-  EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
-  scene.Suspect();
-  EXPECT_EQ(scene.NextDeadline(), seconds(106));
-}
-
-TEST(StmPause, LeavesACancelledHoldAlone) {
-  Scene scene(Scene::Swim());
-  scene.MakeSuspect();
-  scene.Healthy();
-  scene.stm.Paused(scene.now, seconds(10));
+TEST(StmHold, TheRumoursThatCommittedItAreItsFirstWitnesses) {
+  Scene scene(Scene::Mesh());
+  scene.terms = Of(5);
+  scene.Rumour(11);
   scene.At(seconds(20));
-  scene.Suspect();  // starts it; that is evidence from after the pause
-  EXPECT_EQ(scene.NextDeadline(), seconds(110));
+  scene.Rumour(12);
+  scene.Rumour(13);
+  EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT gossip");
+  EXPECT_EQ(scene.HoldEnd(), seconds(20) + Shrunk(2, 3) + kMargin);
 }
 
-TEST(StmPause, WhoStartedTheHoldLastDecides) {
-  Scene ours(Scene::Swim());
-  ours.Rumour(7);
-  ours.Healthy();
-  ours.Suspect();
-  ours.stm.Paused(ours.now, seconds(10));
-  EXPECT_EQ(ours.NextDeadline(), Scene::kNone);
-
-  Scene theirs(Scene::Swim());
-  theirs.MakeSuspect();
-  theirs.stm.Paused(theirs.now, seconds(10));
-  theirs.Rumour(7, {5, 4});
-  EXPECT_EQ(theirs.NextDeadline(), seconds(90));
-  EXPECT_EQ(theirs.Suspect(), Outcome::kNoEffect);  // none is needed
-  theirs.stm.Paused(theirs.now, seconds(10));
-  EXPECT_EQ(theirs.NextDeadline(), seconds(100));
-}
-
-TEST(StmPause, AHealthySignalOrAVerdictIsNotDelayed) {
-  Scene healthy(Scene::Swim());
-  healthy.MakeSuspect();
-  healthy.stm.Paused(healthy.now, seconds(10));
-  healthy.Healthy();
-  healthy.Healthy();
-  EXPECT_EQ(healthy.Changes(), "SUSPECT>ACTIVE promotion_threshold");
-
-  Scene verdict(Scene::Swim());
-  verdict.MakeSuspect();
-  verdict.stm.Paused(verdict.now, seconds(10));
-  verdict.At(seconds(99));
-  verdict.Verdict(7);  // it takes the place of the kSuspect that was awaited
-  EXPECT_EQ(verdict.NextDeadline(), seconds(100));
-  verdict.At(seconds(100));
-  verdict.Advance();
-  EXPECT_EQ(verdict.Changes(), "SUSPECT>INACTIVE gossip");
-}
-
-TEST(StmPause, OfNoLengthIsNone) {
-  Scene scene(Scene::Swim());
-  scene.MakeSuspect();
-  scene.stm.Paused(scene.now, Duration::zero());
-  scene.stm.Paused(scene.now, -seconds(1));
-  EXPECT_EQ(scene.NextDeadline(), seconds(90));
-}
-
-TEST(StmPause, KeepsTheOrderOfManyHolds) {
-  Scene scene(Scene::Swim());
-  for (PeerId peer = 50; peer > 0; --peer) {
-    scene.At(milliseconds(peer % 7));
-    scene.stm.Rumour(scene.now, peer, kKey, 99, 1, scene.terms, scene.changes);
+TEST(StmHold, TheMeshIsFixedWhoeverConfirms) {
+  for (const HoldTerms& terms : {kMeshHold, kPairHold}) {
+    Scene scene(Scene::Mesh());
+    scene.terms = terms;
+    scene.MakeSuspect();
+    for (PeerId observer = 11; observer < 18; ++observer) scene.Rumour(observer, kKey, true);
+    scene.Refused();
+    EXPECT_EQ(scene.HoldEnd(), terms.max);
   }
-  scene.changes.clear();
-  scene.stm.Paused(scene.now, seconds(10));
-  scene.At(seconds(200));
-  scene.Advance();
-  std::vector<PeerId> expected;
-  for (PeerId rest = 0; rest < 7; ++rest) {
-    for (PeerId peer = 1; peer <= 50; ++peer) {
-      if (peer % 7 == rest) expected.push_back(peer);
-    }
+}
+
+// ---- Refused ports ----
+
+TEST(StmRefused, AloneShortensNothing) {
+  Scene scene(Scene::Swim());
+  scene.terms = Of(3);
+  EXPECT_EQ(scene.Refused(), Outcome::kApplied);
+  EXPECT_EQ(scene.HoldEnd(), kMax);
+  Scene hearer(Scene::Swim());
+  hearer.terms = Of(3);
+  hearer.Rumour(11, kKey, true);
+  EXPECT_EQ(hearer.HoldEnd(), kMax + kMargin);
+}
+
+TEST(StmRefused, OfAllConfirmersAndOneMoreEndsTheHoldOneTermAfterItsStart) {
+  for (std::uint32_t n = 3; n <= 6; ++n) {
+    const std::uint32_t needed = Of(n).confirmers + 1;
+    Scene scene(Scene::Swim());
+    scene.terms = Of(n);
+    for (std::uint32_t named = 1; named < needed; ++named) scene.Rumour(10 + named, kKey, true);
+    scene.Rumour(99);  // one without the mark makes no difference
+    EXPECT_GE(scene.HoldEnd(), kMin) << n;
+    scene.Rumour(50, kKey, true);
+    EXPECT_EQ(scene.HoldEnd(), seconds(1)) << n;
+    EXPECT_TRUE(scene.EndsExactlyAt(seconds(1)));
+    EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE refused");
   }
-  EXPECT_EQ(Peers(scene.changes), expected);
 }
 
-// ---- Lifecycle ----
+TEST(StmRefused, OfOneObserverByTwoWaysIsOne) {
+  Scene scene(Scene::Swim());
+  scene.terms = Of(3);
+  scene.Apply({.peer = kPeer,
+               .observer = 11,
+               .signal = Signal::kDead,
+               .reason = Reason::kRefused,
+               .timestamp = scene.now.wall});
+  scene.Rumour(11, kKey, true);
+  EXPECT_GE(scene.HoldEnd(), kMin);
+}
 
-TEST(StmRestart, AlwaysEmitsAndStartsAfresh) {
-  Scene scene(Scene::Mesh());
-  scene.stm.Restarted(scene.now, kPeer, kRestarted, scene.changes);
-  ASSERT_EQ(scene.changes.size(), 1u);
-  EXPECT_EQ(scene.changes[0].key, kRestarted);
-  EXPECT_EQ(scene.changes[0].observer, kNoPeer);
-  EXPECT_EQ(scene.Changes(), "ACTIVE>ACTIVE restarted");
-  EXPECT_EQ(scene.stm.records(), 0u);
+TEST(StmRefused, OurOwnCountsAmongThem) {
+  Scene scene(Scene::Swim());
+  scene.terms = Of(3);
+  scene.Refused();
+  scene.Rumour(11, kKey, true);
+  EXPECT_EQ(scene.HoldEnd(), seconds(1));
+  Scene later(Scene::Swim());
+  later.terms = Of(3);
+  later.Rumour(11, kKey, true);
+  later.At(milliseconds(500));
+  EXPECT_EQ(later.Refused(), Outcome::kApplied);
+  EXPECT_EQ(later.HoldEnd(), seconds(1));
+}
 
-  scene.Suspect();
-  scene.Suspect();
-  scene.stm.Restarted(scene.now, kPeer, kRestarted, scene.changes);
-  EXPECT_EQ(scene.Changes(), "ACTIVE>ACTIVE restarted");
-  EXPECT_EQ(scene.stm.records(), 0u);
-
+TEST(StmRefused, OurOwnCountsAlsoAfterATimeout) {
+  Scene scene(Scene::Swim());
+  scene.terms = Of(3);
   scene.MakeSuspect();
-  scene.stm.Restarted(scene.now, kPeer, kRestarted, scene.changes);
-  EXPECT_EQ(scene.Changes(), "SUSPECT>ACTIVE restarted");
-  EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
-
-  scene.MakeInactive();  // and no recovery hold stands in its way
-  scene.stm.Restarted(scene.now, kPeer, kRestarted, scene.changes);
-  EXPECT_EQ(scene.Changes(), "INACTIVE>ACTIVE restarted");
+  scene.Rumour(11, kKey, true);
+  EXPECT_EQ(scene.HoldEnd(), kMin);
+  EXPECT_EQ(scene.Refused(), Outcome::kApplied);
+  EXPECT_EQ(scene.HoldEnd(), seconds(1));
+  scene.Refused();
+  EXPECT_EQ(scene.HoldEnd(), seconds(1));
 }
 
-TEST(StmRestart, BringsBackWhoLeft) {
-  Scene scene(Scene::Mesh());
-  scene.stm.Left(scene.now, kPeer, kKey, scene.changes);
-  scene.changes.clear();
-  scene.At(seconds(4));
-  scene.stm.Restarted(scene.now, kPeer, kRestarted, scene.changes);
-  ASSERT_EQ(scene.changes.size(), 1u);
-  EXPECT_EQ(scene.changes[0].lasted, seconds(4));
-  EXPECT_EQ(scene.Changes(), "INACTIVE>ACTIVE restarted");
-  scene.key = kRestarted;
-  EXPECT_EQ(scene.Suspect(), Outcome::kApplied);
+TEST(StmRefused, NotBeforeTheLastOfThem) {
+  for (const auto& [at, end] :
+       {std::pair(seconds(1) - kOne, nanoseconds(seconds(1))),
+        std::pair(nanoseconds(seconds(1)), nanoseconds(seconds(1))), std::pair(seconds(1) + kOne, seconds(1) + kOne)}) {
+    Scene scene(Scene::Swim());
+    scene.terms = Of(3);
+    scene.Rumour(11, kKey, true);
+    scene.At(at);
+    EXPECT_EQ(scene.Rumour(12, kKey, true), Outcome::kApplied);
+    EXPECT_EQ(scene.state(), State::kSuspect);  // Advance alone commits
+    EXPECT_EQ(scene.HoldEnd(), end);
+    scene.At(seconds(2));
+    scene.Rumour(13, kKey, true);  // one more than are needed changes nothing
+    scene.Advance();
+    EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT gossip, SUSPECT>INACTIVE refused");
+  }
 }
 
-TEST(StmBury, MakesATombstoneWithoutAnEvent) {
+TEST(StmRefused, AMarkThatFollowsTheRumourCounts) {
   Scene scene(Scene::Swim());
-  scene.stm.Bury(scene.now, kPeer, kKey);
-  EXPECT_EQ(scene.state(), State::kInactive);
-  EXPECT_EQ(scene.Changes(), "");
-  EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
-  EXPECT_EQ(scene.Refute(kKey), Outcome::kOutranked);
-  EXPECT_EQ(scene.Refute({5, 4}), Outcome::kApplied);
-  EXPECT_EQ(scene.Changes(), "INACTIVE>ACTIVE refuted");
+  scene.terms = Of(3);
+  scene.Rumour(11);
+  scene.Rumour(12);
+  EXPECT_EQ(scene.HoldEnd(), kMin + kMargin);
+  EXPECT_EQ(scene.Rumour(11, kKey, true), Outcome::kApplied);
+  EXPECT_EQ(scene.HoldEnd(), kMin + kMargin);
+  EXPECT_EQ(scene.Rumour(12, kKey, true), Outcome::kApplied);
+  EXPECT_EQ(scene.HoldEnd(), seconds(1));
 }
 
-TEST(StmBury, StartsTheRecoveryHold) {
-  Scene scene(Scene::Mesh());
-  scene.At(seconds(10));
-  scene.stm.Bury(scene.now, kPeer, kKey);
-  scene.At(seconds(100) - nanoseconds(1));
-  scene.Healthy();
-  EXPECT_EQ(scene.Changes(), "");
-  scene.At(seconds(100));
-  scene.Healthy();
-  EXPECT_EQ(scene.Changes(), "INACTIVE>ACTIVE recovery_window_elapsed");
-}
-
-TEST(StmBury, LeavesAPeerWithARecordAlone) {
+TEST(StmRefused, WithoutATermOrWithoutConfirmersIsOnlyTold) {
   Scene scene(Scene::Swim());
+  scene.terms = Of(3);
+  scene.terms.refused = {};
+  Scene pair(Scene::Swim());
+  pair.terms = Of(2);
+  for (Scene* each : {&scene, &pair}) {
+    each->Refused();
+    for (PeerId observer = 11; observer < 15; ++observer) each->Rumour(observer, kKey, true);
+    EXPECT_EQ(each->stm.Explain(each->now, kPeer).hold->refusals, 5u);
+  }
+  EXPECT_EQ(scene.HoldEnd(), kMin);
+  EXPECT_EQ(pair.HoldEnd(), kMax);
+}
+
+TEST(StmRefused, NeverLengthensAHold) {
+  Scene scene(Scene::Swim());
+  scene.terms = Of(3);
+  scene.terms.refused = seconds(60);
+  scene.Refused();
+  scene.Rumour(11, kKey, true);
+  EXPECT_EQ(scene.HoldEnd(), kMin);
+  EXPECT_TRUE(scene.EndsExactlyAt(kMin));
+  EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE confirm_dead_hold_elapsed");
+}
+
+TEST(StmRefused, AMarkTakenBackGivesTheTimeBack) {
+  Scene scene(Scene::Swim());
+  scene.terms = Of(3);
+  scene.Refused();
+  scene.Rumour(11, kKey, true);
+  EXPECT_EQ(scene.HoldEnd(), seconds(1));
+  scene.Left(11);
+  EXPECT_EQ(scene.HoldEnd(), kMax);
+  scene.At(seconds(2));
+  scene.Rumour(12, kKey, true);
+  EXPECT_EQ(scene.HoldEnd(), seconds(2));  // when the new last of them was heard of
+}
+
+// ---- Its start anew ----
+
+TEST(StmHold, StartedAnewAfterACancelKeepsItsTermsAndDropsItsConfirmers) {
+  Scene scene(Scene::Swim());
+  scene.terms = Of(5);
   scene.MakeSuspect();
-  scene.stm.Bury(scene.now, kPeer, kKey);
-  EXPECT_EQ(scene.state(), State::kSuspect);
-  EXPECT_EQ(scene.stm.count(Outcome::kNoEffect), 1u);
+  scene.Rumour(11, kKey, true);
+  scene.Rumour(12, kKey, true);
+  scene.terms = kMeshHold;
+  scene.At(seconds(2));
+  scene.Healthy();
+  scene.At(seconds(3));
+  scene.Suspect();
+  EXPECT_EQ(scene.HoldEnd(), seconds(3) + kMax);
+  EXPECT_EQ(scene.Rumour(11, kKey, true), Outcome::kDuplicate);  // was said before the cancel
+  EXPECT_EQ(scene.HoldEnd(), seconds(3) + kMax);
+  scene.Rumour(13);
+  EXPECT_EQ(scene.HoldEnd(), seconds(3) + Shrunk(1, 3));
 }
 
-TEST(StmForget, DropsEverything) {
+TEST(StmHold, StartedAnewAtAHigherKeyKeepsItsTermsAndDropsItsConfirmers) {
   Scene scene(Scene::Swim());
-  scene.MakeSuspect(1);
-  scene.stm.Left(scene.now, 2, kKey, scene.changes);
-  scene.Suspect(3);
-  scene.changes.clear();
-  EXPECT_EQ(scene.stm.records(), 3u);
-  for (const PeerId peer : {1u, 2u, 3u, 4u}) scene.stm.Forget(peer);
-  EXPECT_EQ(scene.stm.records(), 0u);
-  EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
-  EXPECT_EQ(scene.state(1), State::kActive);
-  EXPECT_EQ(scene.state(2), State::kActive);
-  scene.key = {};  // the handle of another, with a key of its own
-  EXPECT_EQ(scene.Suspect(2), Outcome::kApplied);
-  EXPECT_EQ(scene.Changes(), "");
+  scene.terms = Of(5);
+  scene.MakeSuspect();
+  scene.Rumour(11);
+  scene.Rumour(12);
+  scene.terms = kMeshHold;
+  scene.At(seconds(3));
+  scene.Rumour(11, kHigher);
+  EXPECT_EQ(scene.HoldEnd(), seconds(3) + kMax + kMargin);  // and what we had seen ourselves was of the key before
+  scene.key = kHigher;
+  scene.Dead();
+  EXPECT_EQ(scene.HoldEnd(), seconds(3) + Shrunk(1, 3));
 }
 
 }  // namespace

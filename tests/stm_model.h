@@ -1,127 +1,88 @@
-// The StateTransitionManager once more, slow and obvious: every accusation is a line in a list, every hold is computed
-// anew when it is asked for, and nothing is kept in any order.
+// The StateTransitionManager once more, slow and obvious: everything said is a line in a list, and counts, confirmations
+// and the ends of holds are worked out anew whenever somebody asks for them.
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <iterator>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "stm/stm.h"
+#include "tests/stm_model_peer.h"
 
 namespace nekton {
 
 class StmModel {
  public:
-  explicit StmModel(const StmConfig& config) : config_(config) {}
+  explicit StmModel(const StmConfig& config, StmMistake mistake = StmMistake::kNone)
+      : config_(config), mistake_(mistake) {}
 
-  Outcome Apply(Instant now, const Observation& said, LifeKey key, const HoldTerms& terms) {
-    const auto outcome = [&] {
-      if (said.peer == kNoPeer || said.observer == kNoPeer) return Outcome::kInvalid;
-      if (static_cast<int>(said.signal) > 2) return Outcome::kInvalid;
-      if (said.weight == 0) return Outcome::kZeroWeight;
-      const bool known = Known(said.peer);
-      Peer& peer = peers_[said.peer];
-      if (said.epoch < key.generation || said.epoch < peer.key.generation) return Outcome::kOldEpoch;
-      const LifeKey spoken = said.epoch > key.generation ? LifeKey{said.epoch, 0} : key;
-      if (peer.departed && !(spoken > peer.key)) return Outcome::kLeft;
-      Learn(peer, spoken);
-      if (said.signal == Signal::kHealthy) {
-        return Good(now, said.peer, said.observer, said.weight, false, known);
-      }
-      const bool at_once = said.signal == Signal::kDead;
-      const auto why = said.reason == Reason::kRefused ? Transition::kRefused : Transition::kDemotionThreshold;
-      return Bad(now, said.peer, said.observer, {true, said.observer, said.weight}, at_once, why, terms);
-    }();
-    return Done(outcome);
+  Outcome Apply(const Tick& now, const Observation& said, LifeKey key, const HoldTerms& terms) {
+    Begin(now);
+    return Done(Signalled(said, key, terms));
+  }
+  Outcome Rumour(const Tick& now, PeerId id, LifeKey key, const Word& word, const HoldTerms& terms) {
+    Begin(now);
+    return Done(Told(id, key, word, false, terms));
+  }
+  Outcome Verdict(const Tick& now, PeerId id, LifeKey key, const Word& word, const HoldTerms& terms) {
+    Begin(now);
+    return Done(Told(id, key, word, true, terms));
+  }
+  Outcome Refute(const Tick& now, PeerId id, LifeKey key) {
+    Begin(now);
+    return Done(Refuted(id, key));
+  }
+  void Depart(const Tick& now, PeerId id, LifeKey key, Transition why) {
+    Begin(now);
+    Done(Departed(id, key, why));
+  }
+  void Restarted(const Tick& now, PeerId id, LifeKey key) {
+    Begin(now);
+    Done(Restart(id, key));
+  }
+  void Bury(const Tick& now, PeerId id, LifeKey key) {
+    Begin(now);
+    Done(Buried(id, key));
+  }
+  void Forget(PeerId id) {
+    if (id == kNoPeer) return;  // here the name of whoever is not remembered
+    peers_.erase(id);
+    TakeBack(id);
   }
 
-  Outcome Rumour(Instant now, PeerId id, LifeKey key, PeerId observer, std::uint32_t confidence,
-                 const HoldTerms& terms) {
-    return Done(Told(now, id, key, observer, confidence, terms, false));
+  void Paused(const Tick& now, Duration overshoot) { Deaf(now, now.boot - overshoot, now.boot); }
+  void Deaf(const Tick& now, Instant from, Instant to) {
+    now_ = now;  // whoever tells us of a gap has noticed it, so this is none by itself
+    Gap(from, std::min(to, now.boot));
   }
 
-  Outcome Verdict(Instant now, PeerId id, LifeKey key, PeerId observer, std::uint32_t confidence,
-                  const HoldTerms& terms) {
-    return Done(Told(now, id, key, observer, confidence, terms, true));
-  }
-
-  Outcome Refute(Instant now, PeerId id, LifeKey key) {
-    const auto outcome = [&] {
-      if (id == kNoPeer) return Outcome::kInvalid;
-      if (!Known(id)) return Outcome::kNoEffect;
-      Peer& peer = peers_[id];
-      if (!(key > peer.key)) return peer.departed ? Outcome::kLeft : Outcome::kOutranked;
-      Learn(peer, key);
-      if (peer.state == State::kInactive && config_.revive == Revive::kRefutation) {
-        Go(now, id, State::kActive, Transition::kRefuted, kNoPeer);
-        return Outcome::kApplied;
-      }
-      return Good(now, id, kNoPeer, config_.promote_threshold, true, true);
-    }();
-    return Done(outcome);
-  }
-
-  void Depart(Instant now, PeerId id, LifeKey key, Transition why) {
-    Peer& peer = peers_[id];
-    if (key < peer.key) {
-      Done(Outcome::kOutranked);
-      return;
-    }
-    Learn(peer, key);
-    const bool again = peer.departed;
-    peer.departed = true;
-    if (peer.state != State::kInactive) Go(now, id, State::kInactive, why, kNoPeer);
-    Done(again ? Outcome::kNoEffect : Outcome::kApplied);
-  }
-
-  void Restarted(Instant now, PeerId id, LifeKey key) {
-    Peer& peer = peers_[id];
-    if (peer.departed && !(key > peer.key)) {
-      Done(Outcome::kLeft);
-      return;
-    }
-    peer.key = key;
-    Go(now, id, State::kActive, Transition::kRestarted, kNoPeer);
-    Done(Outcome::kApplied);
-  }
-
-  void Bury(Instant now, PeerId id, LifeKey key) {
-    const bool known = Known(id);
-    if (!known) peers_[id] = Peer{.key = key, .state = State::kInactive, .since = now};
-    Done(known ? Outcome::kNoEffect : Outcome::kApplied);
-  }
-
-  void Forget(PeerId id) { peers_.erase(id); }
-
-  void Paused(Duration overshoot) {
-    for (auto& [id, peer] : peers_) {
-      if (!peer.hold || overshoot <= Duration::zero()) continue;
-      peer.hold->excused += overshoot;
-      if (peer.hold->ours) peer.hold->needs_suspect = true;
-    }
-  }
-
-  void Advance(Instant now) {
+  void Advance(const Tick& now) {
+    Begin(now);
     for (;;) {  // the earliest of all that are due, and look again
       std::optional<std::pair<Instant, PeerId>> first;
       for (const auto& [id, peer] : peers_) {
-        const std::pair<Instant, PeerId> due{Deadline(peer), id};
-        if (due.first <= now && (!first || due < *first)) first = due;
+        if (!peer.hold || peer.hold->awaits) continue;
+        const std::pair due{EndOf(peer).first, id};
+        const bool is_due = mistake_ == StmMistake::kLateBoundary ? due.first < now_.boot : due.first <= now_.boot;
+        if (is_due && (!first || due < *first)) first = due;
       }
-      if (!first) return;
-      const bool confirmed = peers_[first->second].hold->confirmed;
-      Go(now, first->second, State::kInactive, confirmed ? Transition::kGossip : Transition::kConfirmDeadHoldElapsed,
-         kNoPeer);
+      if (!first) break;
+      Go(first->second, State::kInactive, EndOf(peers_[first->second]).second, kNoPeer);
     }
+    std::erase_if(peers_, [this](const auto& entry) { return entry.second.Idle() <= now_.boot; });
   }
 
   Instant NextDeadline() const {
     Instant next = kNever;
-    for (const auto& [id, peer] : peers_) next = std::min(next, Deadline(peer));
+    for (const auto& [id, peer] : peers_) {
+      next = std::min(next, peer.Idle());
+      if (peer.hold && !peer.hold->awaits) next = std::min(next, EndOf(peer).first);
+    }
     return next;
   }
 
@@ -130,184 +91,321 @@ class StmModel {
   std::optional<Stm::Hold> HoldOf(PeerId id) const {
     if (StateOf(id) != State::kSuspect) return std::nullopt;
     const Peer& peer = peers_.at(id);
-    return Stm::Hold{peer.since, peer.hold ? peer.hold->End() : kNever, peer.hold.has_value(), peer.key};
+    if (!peer.hold) return Stm::Hold{.since = peer.since, .key = peer.key};
+    return Stm::Hold{peer.since, EndOf(peer).first, true, peer.hold->own, peer.key};
+  }
+
+  Explanation Explain(PeerId id) const {
+    Explanation told;
+    told.peer = id;
+    if (!Known(id)) return told;
+    const Peer& peer = peers_.at(id);
+    told.state = peer.state;
+    told.departed = peer.gone;
+    told.recorded = true;
+    told.key = peer.key;
+    told.transition = peer.why;
+    told.observer = peer.by;
+    told.count = Total(peer);
+    told.witnesses = peer.witnesses;
+    told.flaps = peer.flaps;
+    if (peer.state != State::kSuspect) return told;
+    told.hold = Explanation::Hold{.running = peer.hold.has_value(), .confirmers = peer.terms.confirmers};
+    if (!peer.hold) return told;
+    told.hold->own = peer.hold->own;
+    told.hold->awaits_signal = peer.hold->awaits;
+    told.hold->confirmations = peer.Confirmations();
+    told.hold->refusals = peer.Marks();
+    told.hold->condemned = peer.Condemned();
+    return told;
   }
 
   std::size_t records() const { return peers_.size(); }
-  std::uint64_t count(Outcome outcome) const { return counts_[static_cast<std::size_t>(outcome)]; }
+  const StmCounters& counters() const { return counters_; }
 
   std::vector<StateChange> changes;
 
  private:
-  struct Accusation {
-    bool ours;
-    PeerId observer;
-    std::uint64_t weight;
-  };
-  struct Hold {
-    Instant started;
-    Duration length;
-    bool ours;
-    Duration excused{};
-    bool needs_suspect = false;
-    bool confirmed = false;
-    Duration shortest{};
-    Instant End() const { return started + (confirmed ? shortest : length) + excused; }
-  };
-  struct Peer {
-    LifeKey key;
-    State state = State::kActive;
-    Instant since{};
-    bool departed = false;
-    std::vector<Accusation> accusations{};
-    std::uint64_t praise = 0;
-    HoldTerms terms{};
-    std::optional<Hold> hold{};
-  };
+  using Peer = StmModelPeer;
 
   bool Known(PeerId id) const { return peers_.count(id) > 0; }
 
-  static Instant Deadline(const Peer& peer) {
-    return !peer.hold || peer.hold->needs_suspect ? kNever : peer.hold->End();
+  // --- time and room
+
+  void Begin(const Tick& now) {
+    const Instant last = std::exchange(now_, now).boot;
+    if (config_.max_local_pause == StmConfig::kForEver || now.boot - last <= config_.max_local_pause) return;
+    const Instant due = std::max(NextDeadline(), last);
+    if (due < now.boot && now.boot - due > config_.max_local_pause) Gap(due, now.boot);
   }
 
-  static void DropAccusations(Peer& peer, bool ours) {
-    auto& list = peer.accusations;
-    list.erase(std::remove_if(list.begin(), list.end(), [ours](const Accusation& a) { return a.ours == ours; }),
-               list.end());
+  void Gap(Instant from, Instant to) {
+    if (to <= from) return;
+    ++counters_.pauses;
+    for (auto& [id, peer] : peers_) {
+      if (!peer.hold) continue;
+      const Duration missed = to - std::max(from, peer.hold->start);
+      if (missed <= Duration::zero() || mistake_ == StmMistake::kGapsForgotten) continue;
+      peer.hold->gaps.push_back(missed);
+      peer.hold->awaits |= peer.hold->own;
+      peer.HoldChanged(now_.boot);
+    }
   }
 
-  static void Learn(Peer& peer, LifeKey key) {
-    if (!(key > peer.key)) return;
-    peer.key = key;
-    peer.departed = false;
-    DropAccusations(peer, false);
+  void Touch(Peer& peer, const std::optional<WallTime>& stamp = std::nullopt) {
+    if (!stamp) peer.stranger = false;
+    const Duration ahead = stamp ? std::max(Duration::zero(), *stamp - now_.wall) : Duration::zero();
+    // One nanosecond after the last instant at which a replay of it would not be too old.
+    peer.expires = std::max(peer.expires, now_.boot + config_.max_age + ahead + Duration(1));
   }
 
-  static Hold NewHold(Instant now, const HoldTerms& terms, bool ours) {
-    return {.started = now,
-            .length = (terms.confirmers > 0 ? terms.min : terms.max) + terms.margin,
-            .ours = ours,
-            .shortest = terms.min};
+  // A stranger displaces strangers alone; another displaces strangers first.
+  bool Make(PeerId id, bool stranger) {
+    const auto strangers = static_cast<std::size_t>(
+        std::count_if(peers_.begin(), peers_.end(), [](const auto& entry) { return entry.second.stranger; }));
+    const bool room = peers_.size() < config_.max_records && (!stranger || strangers < config_.max_records / 2);
+    if (!room && !Displace(true) && (stranger || !Displace(false))) return false;
+    peers_[id].stranger = stranger;
+    return true;
   }
 
-  void Go(Instant now, PeerId id, State to, Transition why, PeerId observer) {
-    Peer& peer = peers_[id];
-    const Duration lasted = peer.state == State::kActive ? Duration::zero() : now - peer.since;
-    changes.push_back({id, peer.state, to, why, observer, peer.key, now, lasted});
-    if (to == State::kActive) peer = Peer{};
-    peer.state = to;
-    peer.since = now;
-    peer.praise = 0;
-    peer.hold.reset();
-    DropAccusations(peer, true);
+  bool Displace(bool stranger) {
+    std::optional<std::pair<Instant, PeerId>> first;
+    for (const auto& [id, peer] : peers_) {
+      const std::pair idle{peer.Idle(), id};
+      if (peer.stranger == stranger && idle.first != kNever && (!first || idle < *first)) first = idle;
+    }
+    if (!first) return false;
+    peers_.erase(first->second);
+    ++counters_.records_displaced;
+    return true;
+  }
+
+  std::uint64_t Total(const Peer& peer) const { return peer.Total(config_.rumour_weight); }
+  std::pair<Instant, Transition> EndOf(const Peer& peer) const { return peer.EndOfHold(mistake_); }
+
+  // All that `observer` said of anybody is void.
+  void TakeBack(PeerId observer) {
+    if (mistake_ == StmMistake::kNothingTakenBack) return;
+    for (auto& [id, peer] : peers_) {
+      if (peer.TakeBack(now_.boot, observer)) ++counters_.taken_back;
+    }
+  }
+
+  // --- the inputs
+
+  Outcome Signalled(const Observation& said, LifeKey key, const HoldTerms& terms) {
+    if (said.peer == kNoPeer || said.observer == kNoPeer || said.signal > Signal::kDead) return Outcome::kInvalid;
+    if (said.weight == 0) return Outcome::kZeroWeight;
+    if (said.timestamp && *said.timestamp > now_.wall + config_.max_future_skew) return Outcome::kFuture;
+    if (said.timestamp && *said.timestamp < now_.wall - config_.max_age) return Outcome::kStale;
+    const bool known = Known(said.peer);
+    if (said.epoch < key.generation || (known && said.epoch < peers_[said.peer].key.generation)) {
+      return Outcome::kOldEpoch;
+    }
+    const LifeKey spoken = std::max(key, LifeKey{said.epoch, 0});
+    if (known && peers_[said.peer].gone && spoken <= peers_[said.peer].key) return Outcome::kLeft;
+    if (said.timestamp && StateOf(said.observer) != State::kActive) return Outcome::kZeroWeight;
+    if (!known && said.signal == Signal::kHealthy) return Outcome::kNoEffect;
+    if (!known && !Make(said.peer, said.timestamp.has_value())) return Outcome::kFull;
+
+    Peer& peer = peers_[said.peer];
+    bool displaced = false;
+    const Outcome replayed = peer.Replayed(said, now_.wall, mistake_, displaced);
+    counters_.observers_displaced += displaced ? 1 : 0;
+    if (replayed != Outcome::kApplied && replayed != Outcome::kSuperseded) return replayed;
+    Touch(peer, said.timestamp);
+    if (replayed == Outcome::kSuperseded) return replayed;
+    const bool reborn = known && spoken.generation > peer.key.generation;
+    const bool newer = peer.Learn(spoken);
+    if (said.signal != Signal::kHealthy) {
+      Bad(said, newer, terms);
+    } else if (reborn && config_.revive != Revive::kJoinOnly) {
+      Go(said.peer, State::kActive, Transition::kRestarted, said.observer);
+    } else {
+      Good(said.peer, said.observer, said.weight, Transition::kPromotionThreshold);
+    }
+    return Outcome::kApplied;
   }
 
   // The column kHealthy.
-  Outcome Good(Instant now, PeerId id, PeerId observer, std::uint64_t weight, bool refuted, bool known) {
+  void Good(PeerId id, PeerId observer, std::uint64_t weight, Transition why) {
     Peer& peer = peers_[id];
     if (peer.state == State::kActive) {
-      peer = Peer{};
-      return known ? Outcome::kApplied : Outcome::kNoEffect;
+      peer.counted.clear();
+      peer.StopHold();
+      return;
     }
-    if (peer.state == State::kInactive && config_.revive != Revive::kHealthy) return Outcome::kNoEffect;
-    peer.praise += weight;
+    if (peer.state == State::kInactive && config_.revive != Revive::kHealthy) return;
+    peer.counted.push_back({observer, weight});
     if (peer.state == State::kSuspect) {
-      peer.hold.reset();
-      if (peer.praise < config_.promote_threshold) return Outcome::kApplied;
-      Go(now, id, State::kActive, refuted ? Transition::kRefuted : Transition::kPromotionThreshold, observer);
-    } else if (peer.praise >= config_.recovery_threshold && now - peer.since >= config_.recovery_hold) {
-      Go(now, id, State::kActive, refuted ? Transition::kRefuted : Transition::kRecoveryWindowElapsed, observer);
+      peer.StopHold();
+      if (Total(peer) >= config_.promote_threshold) Go(id, State::kActive, why, observer);
+    } else if (Total(peer) >= config_.recovery_threshold && now_.boot - peer.since >= config_.recovery_hold) {
+      if (why == Transition::kPromotionThreshold) why = Transition::kRecoveryWindowElapsed;
+      Go(id, State::kActive, why, observer);
     }
-    return Outcome::kApplied;
   }
 
-  // The columns kSuspect and kDead, for our own signals.
-  Outcome Bad(Instant now, PeerId id, PeerId observer, const Accusation& accusation, bool at_once, Transition why,
-              const HoldTerms& terms) {
-    Peer& peer = peers_[id];
-    const bool praised = peer.praise > 0;
-    peer.praise = 0;
+  // The columns kSuspect and kDead.
+  void Bad(const Observation& said, bool newer, const HoldTerms& terms) {
+    Peer& peer = peers_[said.peer];
+    const bool own = !said.timestamp;
+    const bool refused = said.reason == Reason::kRefused;
+    const Peer::Hold begun{.start = {}, .own = own, .own_refused = own && refused, .outside = !own};
     if (peer.state == State::kActive) {
-      peer.accusations.push_back(accusation);
-      if (at_once || Total(peer) >= config_.demote_threshold) Demote(now, id, observer, why, terms, true);
-      return Outcome::kApplied;
+      peer.counted.push_back({said.observer, said.weight});
+      if (said.signal != Signal::kDead && Total(peer) < config_.demote_threshold) return;
+      Go(said.peer, State::kSuspect, refused ? Transition::kRefused : Transition::kDemotionThreshold, said.observer);
+      peer.terms = terms;
+      peer.StartHold(now_.boot, begun);
+      return;
     }
-    if (peer.state == State::kInactive) return praised ? Outcome::kApplied : Outcome::kNoEffect;
-    if (!peer.hold) {
-      peer.hold = NewHold(now, peer.terms, true);
-      return Outcome::kApplied;
+    peer.counted.clear();
+    if (peer.state == State::kInactive) return;
+    if (newer || !peer.hold) {
+      peer.StartHold(now_.boot, begun);
+    } else if (own) {
+      Confirm(peer, said);
     }
-    if (!peer.hold->needs_suspect) return Outcome::kNoEffect;
-    peer.hold->needs_suspect = false;
-    // Not earlier than now; a later pause adds to that.
-    peer.hold->excused += std::max(Duration::zero(), now - peer.hold->End());
-    return Outcome::kApplied;
   }
 
-  Outcome Told(Instant now, PeerId id, LifeKey key, PeerId observer, std::uint32_t confidence, const HoldTerms& terms,
-               bool verdict) {
-    if (id == kNoPeer || confidence > 1) return Outcome::kInvalid;
-    if (confidence == 0) return Outcome::kZeroWeight;
-    if (observer == kNoPeer) return Outcome::kInvalid;
-    if (Known(id)) {
-      Peer& peer = peers_[id];
-      if (peer.departed && key <= peer.key) return Outcome::kLeft;
-      if (key < peer.key) return Outcome::kOutranked;
-      if (verdict && peer.state == State::kSuspect && peer.key == key && peer.hold) {
-        if (peer.hold->confirmed && !peer.hold->needs_suspect) return Outcome::kDuplicate;
-        peer.hold->confirmed = true;
-        peer.hold->needs_suspect = false;
-        if (peer.hold->End() <= now) Go(now, id, State::kInactive, Transition::kGossip, observer);
-        return Outcome::kApplied;
-      }
-    }
-    if (config_.rumour_weight == 0) return Outcome::kZeroWeight;
+  // We stand behind what others began once we have seen as much as would have begun it.
+  void Confirm(Peer& peer, const Observation& said) {
+    Peer::Hold& hold = *peer.hold;
+    hold.ours.push_back(said.weight);
+    const std::uint64_t all = std::accumulate(hold.ours.begin(), hold.ours.end(), std::uint64_t{0});
+    hold.own |= said.signal == Signal::kDead || all >= config_.demote_threshold;
+    if (!hold.own) return;
+    hold.own_refused |= said.reason == Reason::kRefused;
+    hold.awaits = false;
+    peer.HoldChanged(now_.boot);
+  }
+
+  Outcome Told(PeerId id, LifeKey key, const Word& word, bool verdict, const HoldTerms& terms) {
+    if (id == kNoPeer) return Outcome::kInvalid;
+    if (config_.rumour_weight == 0 || (verdict && !config_.verdicts)) return Outcome::kZeroWeight;
+    if (word.observer == kNoPeer || word.observer == id) return Outcome::kZeroWeight;
+    if (StateOf(word.observer) != State::kActive) return Outcome::kZeroWeight;
+    if (Known(id) && peers_[id].gone && key <= peers_[id].key) return Outcome::kLeft;
+    if (Known(id) && key < peers_[id].key) return Outcome::kOutranked;
+    if (!Known(id) && !Make(id, false)) return Outcome::kFull;
+
     Peer& peer = peers_[id];
-    const bool newer = key > peer.key;
-    Learn(peer, key);
-    std::size_t heard = 0;
-    for (const Accusation& earlier : peer.accusations) {
-      if (earlier.ours) continue;
-      if (earlier.observer == observer) return Outcome::kDuplicate;
-      ++heard;
+    peer.stranger = false;
+    const bool newer = peer.Learn(key);
+    bool displaced = false;
+    const Outcome outcome = peer.Witnessed(word, verdict, displaced);
+    counters_.witnesses_displaced += displaced ? 1 : 0;
+    if (outcome != Outcome::kApplied) return outcome;
+    Touch(peer);
+    const Peer::Hold begun{.start = {}, .own = false, .own_refused = false, .outside = false};
+    if (peer.state == State::kActive) {
+      if (Total(peer) < config_.demote_threshold) return Outcome::kApplied;
+      Go(id, State::kSuspect, Transition::kGossip, word.observer);
+      peer.terms = terms;
+      peer.StartHold(now_.boot, begun);
+      return Outcome::kApplied;
     }
-    if (heard >= 8) return Outcome::kZeroWeight;
-    peer.accusations.push_back({false, observer, config_.rumour_weight});
-    peer.praise = 0;
-    if (peer.state == State::kActive && Total(peer) >= config_.demote_threshold) {
-      Demote(now, id, observer, Transition::kGossip, terms, false);
-    } else if (peer.state == State::kSuspect && (newer || !peer.hold)) {
-      peer.hold = NewHold(now, peer.terms, false);
+    peer.counted.clear();
+    if (peer.state == State::kInactive) return Outcome::kApplied;
+    if (newer || !peer.hold) {
+      peer.StartHold(now_.boot, begun);
+      return Outcome::kApplied;
     }
+    if (verdict) peer.hold->awaits = false;
+    peer.HoldChanged(now_.boot);
     return Outcome::kApplied;
   }
 
-  void Demote(Instant now, PeerId id, PeerId observer, Transition why, const HoldTerms& terms, bool ours) {
-    Go(now, id, State::kSuspect, why, observer);
-    peers_[id].terms = terms;
-    peers_[id].hold = NewHold(now, terms, ours);
-  }
-
-  static std::uint64_t Total(const Peer& peer) {
-    std::uint64_t total = 0;
-    for (const Accusation& accusation : peer.accusations) total += accusation.weight;
-    return total;
-  }
-
-  // Forgets whoever is ACTIVE with nothing pending.
-  Outcome Done(Outcome outcome) {
-    for (auto it = peers_.begin(); it != peers_.end();) {
-      const bool idle = it->second.state == State::kActive && it->second.accusations.empty();
-      it = idle ? peers_.erase(it) : std::next(it);
+  Outcome Refuted(PeerId id, LifeKey key) {
+    if (id == kNoPeer) return Outcome::kInvalid;
+    if (!Known(id)) return Outcome::kNoEffect;
+    Peer& peer = peers_[id];
+    if (key <= peer.key) return peer.gone ? Outcome::kLeft : Outcome::kOutranked;
+    peer.Learn(key);
+    Touch(peer);
+    if (peer.state == State::kInactive && config_.revive == Revive::kRefutation) {
+      Go(id, State::kActive, Transition::kRefuted, kNoPeer);
+      return Outcome::kApplied;
     }
-    ++counts_[static_cast<std::size_t>(outcome)];
+    Good(id, kNoPeer, config_.promote_threshold, Transition::kRefuted);
+    return Outcome::kApplied;
+  }
+
+  Outcome Departed(PeerId id, LifeKey key, Transition why) {
+    if (id == kNoPeer) return Outcome::kInvalid;
+    if (Known(id) && key < peers_[id].key) return Outcome::kOutranked;
+    if (Known(id) && key == peers_[id].key && peers_[id].gone) return Outcome::kNoEffect;
+    if (!Known(id) && !Make(id, false)) return Outcome::kFull;
+    Peer& peer = peers_[id];
+    peer.Learn(key);
+    Touch(peer);
+    peer.gone = true;
+    if (peer.state != State::kInactive) Go(id, State::kInactive, why, kNoPeer);
+    return Outcome::kApplied;
+  }
+
+  Outcome Restart(PeerId id, LifeKey key) {
+    if (id == kNoPeer) return Outcome::kInvalid;
+    if (!Known(id)) {
+      changes.push_back({id, State::kActive, State::kActive, Transition::kRestarted, kNoPeer, key, now_.boot, {}});
+      TakeBack(id);
+      return Outcome::kApplied;
+    }
+    Peer& peer = peers_[id];
+    if (key < peer.key) return Outcome::kOutranked;
+    if (key == peer.key && peer.gone) return Outcome::kLeft;
+    peer.Learn(key);
+    Touch(peer);
+    Go(id, State::kActive, Transition::kRestarted, kNoPeer);
+    return Outcome::kApplied;
+  }
+
+  Outcome Buried(PeerId id, LifeKey key) {
+    if (id == kNoPeer) return Outcome::kInvalid;
+    if (Known(id)) return Outcome::kNoEffect;
+    if (!Make(id, false)) return Outcome::kFull;
+    Peer& peer = peers_[id];
+    peer.key = key;
+    peer.state = State::kInactive;
+    peer.since = now_.boot;
+    Touch(peer);
+    TakeBack(id);
+    return Outcome::kApplied;
+  }
+
+  void Go(PeerId id, State to, Transition why, PeerId observer) {
+    Peer& peer = peers_[id];
+    const Duration lasted = peer.state == State::kActive ? Duration::zero() : now_.boot - peer.since;
+    changes.push_back({id, peer.state, to, why, observer, peer.key, now_.boot, lasted});
+    if (peer.state == State::kSuspect && to == State::kActive && why != Transition::kRestarted) {
+      ++peer.flaps;
+      ++counters_.flaps;
+    }
+    peer.state = to;
+    peer.since = now_.boot;
+    peer.why = why;
+    peer.by = observer;
+    peer.counted.clear();
+    if (to == State::kActive) {
+      peer.StopHold();
+    } else {
+      peer.hold.reset();
+    }
+    if (to != State::kActive || why == Transition::kRestarted) TakeBack(id);
+  }
+
+  Outcome Done(Outcome outcome) {
+    ++counters_.outcomes[static_cast<std::size_t>(outcome)];
     return outcome;
   }
 
-  StmConfig config_;
+  const StmConfig config_;
+  const StmMistake mistake_;
   std::map<PeerId, Peer> peers_;
-  std::array<std::uint64_t, kOutcomes> counts_{};
+  Tick now_;  // of the last input
+  StmCounters counters_;
 };
 
 }  // namespace nekton

@@ -1,215 +1,287 @@
-// Random inputs, to the StateTransitionManager and to a slow and obvious model of it.
+// Random inputs, to the StateTransitionManager and to a slow and obvious model of it; and laws of gossip.
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "stm/stm.h"
-#include "tests/stm_model.h"
+#include "tests/stm_compare.h"
+#include "tests/stm_shrink.h"
 
 namespace nekton {
 namespace {
 
-struct Setting {
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+TEST(StmRandomTest, AgreesWithTheSlowModel) {
+  StmCoverage coverage;
+  for (const StmSetting& setting : kStmSettings) {
+    for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+      const auto failure = RandomRun(setting.config, seed, 1000, StmMistake::kNone, coverage);
+      ASSERT_FALSE(failure.has_value()) << "setting \"" << setting.name << "\", seed " << seed << ": "
+                                        << Text(*failure);
+    }
+  }
+  EXPECT_EQ(coverage.outcomes.size(), kOutcomes);
+  EXPECT_EQ(coverage.transitions, AllTransitions());
+  EXPECT_THAT(coverage.holds, UnorderedElementsAre("own", "heard of", "cancelled", "awaits a signal", "condemned",
+                                                   "refused", "confirmed by some", "confirmed by all"));
+  EXPECT_GT(coverage.met.records_displaced, 0U);
+  EXPECT_GT(coverage.met.observers_displaced, 0U);
+  EXPECT_GT(coverage.met.witnesses_displaced, 0U);
+  EXPECT_GT(coverage.met.taken_back, 0U);
+  EXPECT_GT(coverage.met.flaps, 0U);
+  EXPECT_GT(coverage.met.pauses, 0U);
+}
+
+// What the comparison is worth: a model with one rule wrong is found out, and by few inputs.
+struct Wrong {
   const char* name;
-  StmConfig config;
+  StmMistake mistake;
+  std::size_t most;  // inputs that are enough to show it, in the setting where it takes the most
+};
+class StmWrongRuleTest : public testing::TestWithParam<Wrong> {};
+
+TEST_P(StmWrongRuleTest, IsFoundAndShrunk) {
+  std::size_t found = 0;
+  for (const StmSetting& setting : kStmSettings) {
+    StmCoverage coverage;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      const auto failure = RandomRun(setting.config, seed, 1000, GetParam().mistake, coverage);
+      if (!failure.has_value()) continue;
+      ++found;
+      EXPECT_LE(failure->inputs.size(), GetParam().most) << setting.name << ", seed " << seed << ": " << Text(*failure);
+      // No input can be left out.
+      for (std::size_t i = 0; i < failure->inputs.size(); ++i) {
+        std::vector<StmInput> fewer = failure->inputs;
+        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+        EXPECT_EQ(RunBoth(setting.config, fewer, GetParam().mistake).difference, "") << Text(*failure);
+      }
+      break;
+    }
+  }
+  EXPECT_GE(found, 3U);
+}
+
+// The most: `n` to bring a peer where it shows, where `n` is ten in the setting in which ten must agree.
+INSTANTIATE_TEST_SUITE_P(Rules, StmWrongRuleTest,
+                         testing::Values(Wrong{"Margin", StmMistake::kNoMargin, 10},
+                                         Wrong{"TakingBack", StmMistake::kNothingTakenBack, 12},
+                                         Wrong{"Boundary", StmMistake::kLateBoundary, 11},
+                                         Wrong{"Nonces", StmMistake::kLastNonceOnly, 4},
+                                         Wrong{"Gaps", StmMistake::kGapsForgotten, 11}),
+                         [](const auto& which) { return std::string(which.param.name); });
+
+TEST(StmShrinkTest, LeavesOnlyWhatIsNeeded) {
+  std::vector<int> all(1000);
+  for (int i = 0; i < 1000; ++i) all[static_cast<std::size_t>(i)] = i;
+  const auto has = [](const std::vector<int>& some, int what) {
+    return std::find(some.begin(), some.end(), what) != some.end();
+  };
+  int asked = 0;
+  const auto fails = [&](const std::vector<int>& some) {
+    ++asked;
+    return has(some, 3) && has(some, 500) && has(some, 998);
+  };
+  EXPECT_THAT(Shrink(all, fails), ElementsAre(3, 500, 998));
+  EXPECT_LT(asked, 200);  // not one by one
+  EXPECT_THAT(Shrink(std::vector<int>{7}, [](const auto&) { return true; }), ElementsAre(7));
+}
+
+TEST(StmShrinkTest, PrintsInputsForPeople) {
+  StmInput in{.kind = StmInput::Kind::kVerdict, .now = {.boot = Instant(Duration(12))}, .peer = 3, .key = {4, 5}};
+  in.word = {.observer = 9, .refused = true};
+  in.terms = {Duration(1), Duration(2), 3, Duration(4), Duration(5)};
+  EXPECT_EQ(Text(in),
+            "at 12 Verdict peer 3 key (4, 5) by 9 (refused) {min 1, max 2, confirmers 3, margin 4, refused 5}");
+}
+
+// ---- Laws: neither the order of rumours and verdicts nor copies of them matter. ----
+
+constexpr HoldTerms kTerms{Duration(10), Duration(90), 3, Duration(7), Duration(4)};
+constexpr PeerId kPeer = 1;
+
+struct News {
+  LifeKey key;
+  Word word;
+  bool verdict = false;
 };
 
-// Time is counted in single nanoseconds, so that every boundary is met exactly and one to either side.
-const std::array<Setting, 6> kSettings{{
-    {"swim", {5, 2, 1, Duration(0), 5, Revive::kRefutation}},
-    {"mesh", {3, 2, 1, Duration(9), 1, Revive::kHealthy}},
-    {"mesh, strict recovery", {3, 2, 2, Duration(5), 1, Revive::kHealthy}},
-    {"pair", {1, 1, 1, Duration(0), 0, Revive::kJoinOnly}},
-    {"ten must agree", {10, 3, 1, Duration(0), 1, Revive::kRefutation}},
-    {"all ones", {1, 1, 1, Duration(1), 1, Revive::kHealthy}},
-}};
+// What the peer was before the news came.
+enum class Before { kUnknown, kDoubted, kSuspectHere, kAwaited, kCancelled };
 
-// What all runs together have met: a comparison that never gets anywhere proves nothing.
-struct Coverage {
-  std::set<Outcome> outcomes;
-  std::set<std::string> transitions;
-};
-
-class Comparison {
+class Listener {
  public:
-  Comparison(const StmConfig& config, std::uint64_t seed) : random_(seed), stm_(config), model_(config) {}
-
-  void Step() {
-    // Mostly slow, so that much is said in one hold; sometimes to the very next deadline.
-    if (Draw(4) == 0) now_.boot += Duration(Draw(3));
-    if (Draw(40) == 0 && stm_.NextDeadline() != kNever) now_.boot = std::max(now_.boot, stm_.NextDeadline());
-    changes_.clear();
-    model_.changes.clear();
-    Feed();
-    Check();
+  Listener(const StmConfig& config, Before before) : stm_(config) {
+    if (before == Before::kUnknown) return;
+    if (before == Before::kDoubted) {
+      Signal(Signal::kSuspect);
+      return;
+    }
+    Signal(Signal::kDead);
+    Pass(Duration(5));
+    if (before == Before::kCancelled) {
+      Hear({{{1, 1}, {.observer = 20}}, {{1, 1}, {.observer = 21}}});
+      Signal(Signal::kHealthy);
+    }
+    if (before == Before::kAwaited) stm_.Deaf(now_, now_.boot - Duration(2), now_.boot);
   }
 
-  void Collect(Coverage& coverage) const {
-    for (std::size_t i = 0; i < kOutcomes; ++i) {
-      if (stm_.count(static_cast<Outcome>(i)) > 0) coverage.outcomes.insert(static_cast<Outcome>(i));
+  void Hear(const std::vector<News>& all) {
+    for (const News& news : all) {
+      const auto tell = news.verdict ? &Stm::Verdict : &Stm::Rumour;
+      (stm_.*tell)(now_, kPeer, news.key, news.word, kTerms, changes_);
     }
-    coverage.transitions.insert(transitions_.begin(), transitions_.end());
+  }
+
+  // The state, the hold and who stands behind it; then what comes of it when nothing more is heard.
+  std::string Fate() {
+    std::string text = Standing();
+    for (int i = 0; i < 4 && stm_.NextDeadline() != kNever; ++i) {
+      now_.boot = stm_.NextDeadline();
+      changes_.clear();
+      stm_.Advance(now_, changes_);
+      for (const StateChange& c : changes_) text += " " + std::string(Name(c.transition));
+      text += Standing();
+    }
+    return text;
   }
 
  private:
-  static constexpr PeerId kPeers = 5;
-
-  std::uint32_t Draw(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
-  PeerId APeer() { return Draw(200) == 0 ? kNoPeer : Draw(kPeers); }
-  PeerId AnObserver() { return Draw(100) == 0 ? kNoPeer : 10 + Draw(12); }
-  // Most keys lie close to each other; the range moves up slowly, so that new ones never end.
-  LifeKey AKey() {
-    const std::uint64_t step = random_() % 4 == 0 ? random_() % 5 : 2;
-    const std::uint64_t at = base_ + step;
-    if (Draw(300) == 0) ++base_;
-    return {at / 8, at % 8};
+  void Signal(nekton::Signal signal) {
+    ++sequence_;
+    const Observation said{
+        .peer = kPeer, .observer = 99, .signal = signal, .epoch = 1, .sequence = sequence_, .nonce = sequence_};
+    stm_.Apply(now_, said, {1, 1}, kTerms, changes_);
   }
-  HoldTerms Terms() {
-    HoldTerms terms{.min = Duration(1 + Draw(6)), .max = {}, .confirmers = Draw(3), .margin = Duration(Draw(3))};
-    terms.max = 2 * terms.min;
-    return terms;
-  }
+  void Pass(Duration time) { now_.boot += time; }
 
-  void Feed() {
-    const std::uint32_t kind = Draw(100);
-    const PeerId peer = APeer();
-    if (kind < 50) {
-      FeedSignal(peer);
-    } else if (kind < 64) {
-      FeedGossip(peer);
-    } else if (kind < 70) {
-      const LifeKey key = AKey();
-      EXPECT_EQ(stm_.Refute(now_, peer, key, changes_), model_.Refute(now_.boot, peer, key));
-    } else if (kind < 90) {
-      stm_.Advance(now_, changes_);
-      model_.Advance(now_.boot);
-    } else if (kind < 93) {
-      const Duration overshoot(static_cast<std::int64_t>(Draw(4)) - 1);
-      stm_.Paused(now_, overshoot);
-      model_.Paused(overshoot);
-    } else if (peer != kNoPeer) {
-      FeedLifecycle(kind, peer);
+  std::string Standing() const {
+    const auto hold = stm_.HoldOf(kPeer);
+    const Explanation told = stm_.Explain(now_, kPeer);
+    std::vector<std::string> witnesses;
+    for (const Witness& w : told.witnesses) {
+      witnesses.push_back(std::to_string(w.observer) + (w.counts ? "" : "-") + (w.refused ? "r" : "") +
+                          (w.verdict ? "v" : ""));
     }
+    std::sort(witnesses.begin(), witnesses.end());
+    std::string text = " | " + stm_text::Time(now_.boot) + " " + std::string(Name(stm_.StateOf(kPeer))) + " key " +
+                       stm_text::Key(told.key) + " count " + std::to_string(told.count);
+    if (hold) text += " until " + stm_text::Time(hold->end) + (told.hold->awaits_signal ? " awaiting" : "");
+    for (const std::string& w : witnesses) text += " " + w;
+    return text;
   }
 
-  void FeedSignal(PeerId peer) {
-    const LifeKey key = AKey();
-    const HoldTerms terms = Terms();
-    Observation said{.peer = peer, .observer = AnObserver()};
-    const std::uint32_t signal = Draw(100);
-    said.signal = signal < 38 ? Signal::kHealthy : signal < 90 ? Signal::kSuspect : static_cast<Signal>(Draw(4));
-    said.reason = Draw(5) == 0 ? Reason::kRefused : Reason::kProbeTimeout;
-    said.weight = Draw(50) == 0 ? 4'000'000'000 : Draw(30) == 0 ? 0 : Draw(8) == 0 ? 1 + Draw(4) : 1;
-    said.epoch = key.generation + (Draw(30) == 0 ? 1 : 0) - (key.generation > 0 && Draw(30) == 0 ? 1 : 0);
-    EXPECT_EQ(stm_.Apply(now_, said, key, terms, changes_), model_.Apply(now_.boot, said, key, terms));
-  }
-
-  void FeedGossip(PeerId peer) {
-    const LifeKey key = AKey();
-    const HoldTerms terms = Terms();
-    const PeerId observer = AnObserver();
-    const std::uint32_t confidence = Draw(10) == 0 ? 0 : Draw(50) == 0 ? 2 : 1;
-    if (Draw(5) == 0) {
-      EXPECT_EQ(stm_.Verdict(now_, peer, key, observer, confidence, terms, changes_),
-                model_.Verdict(now_.boot, peer, key, observer, confidence, terms));
-    } else {
-      EXPECT_EQ(stm_.Rumour(now_, peer, key, observer, confidence, terms, changes_),
-                model_.Rumour(now_.boot, peer, key, observer, confidence, terms));
-    }
-  }
-
-  void FeedLifecycle(std::uint32_t kind, PeerId peer) {
-    const LifeKey key = AKey();
-    if (kind == 93) {
-      stm_.Left(now_, peer, key, changes_);
-      model_.Depart(now_.boot, peer, key, Transition::kLeft);
-    } else if (kind == 94) {
-      stm_.Replaced(now_, peer, key, changes_);
-      model_.Depart(now_.boot, peer, key, Transition::kReplaced);
-    } else if (kind == 95) {
-      stm_.Bury(now_, peer, key);
-      model_.Bury(now_.boot, peer, key);
-    } else if (kind == 96) {
-      stm_.Forget(peer);
-      model_.Forget(peer);
-    } else {
-      stm_.Restarted(now_, peer, key, changes_);
-      model_.Restarted(now_.boot, peer, key);
-    }
-  }
-
-  void Check() {
-    ASSERT_EQ(changes_.size(), model_.changes.size());
-    for (std::size_t i = 0; i < changes_.size(); ++i) {
-      const StateChange& got = changes_[i];
-      const StateChange& want = model_.changes[i];
-      transitions_.insert(std::string(Name(got.from)) + ">" + std::string(Name(got.to)) + " " +
-                          std::string(Name(got.transition)));
-      EXPECT_EQ(got.peer, want.peer);
-      EXPECT_EQ(Name(got.from), Name(want.from));
-      EXPECT_EQ(Name(got.to), Name(want.to));
-      EXPECT_EQ(Name(got.transition), Name(want.transition));
-      EXPECT_EQ(got.observer, want.observer);
-      EXPECT_EQ(got.key, want.key);
-      EXPECT_EQ(got.at, want.at);
-      EXPECT_EQ(got.lasted, want.lasted);
-    }
-    EXPECT_EQ(stm_.NextDeadline(), model_.NextDeadline());
-    EXPECT_EQ(stm_.records(), model_.records());
-    for (std::size_t i = 0; i < kOutcomes; ++i) {
-      EXPECT_EQ(stm_.count(static_cast<Outcome>(i)), model_.count(static_cast<Outcome>(i)))
-          << Name(static_cast<Outcome>(i));
-    }
-    for (PeerId peer = 0; peer < kPeers; ++peer) CheckPeer(peer);
-  }
-
-  void CheckPeer(PeerId peer) {
-    EXPECT_EQ(Name(stm_.StateOf(peer)), Name(model_.StateOf(peer)));
-    const auto got = stm_.HoldOf(peer);
-    const auto want = model_.HoldOf(peer);
-    ASSERT_EQ(got.has_value(), want.has_value());
-    if (!got) return;
-    EXPECT_EQ(got->since, want->since);
-    EXPECT_EQ(got->end, want->end);
-    EXPECT_EQ(got->running, want->running);
-    EXPECT_EQ(got->key, want->key);
-  }
-
-  std::mt19937_64 random_;
-  std::uint64_t base_ = 0;
-  Tick now_{.boot = Instant(Duration(1000))};
   Stm stm_;
-  StmModel model_;
+  Tick now_{.boot = Instant(Duration(1000)), .wall = WallTime(Duration(1'000'000))};
+  std::uint64_t sequence_ = 0;
   std::vector<StateChange> changes_;
-  std::set<std::string> transitions_;
 };
 
-TEST(StmRandomTest, AgreesWithTheSlowModel) {
-  Coverage coverage;
-  for (const Setting& setting : kSettings) {
-    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      Comparison comparison(setting.config, seed);
-      for (int step = 0; step < 10'000; ++step) {
-        comparison.Step();
-        ASSERT_FALSE(HasFailure()) << "setting \"" << setting.name << "\", seed " << seed << ", step " << step;
+// The random sets of news that a law is tried with.
+struct Range {
+  std::uint32_t observers = 8;
+  std::uint64_t keys = 1;
+  bool one_word_each = false;  // else an observer may say less first and more later: a mark, a verdict
+};
+
+class Laws {
+ public:
+  static void Hold(const StmConfig& config, Before before, const Range& range, int times) {
+    Laws laws(range);
+    for (int i = 0; i < times && !testing::Test::HasFailure(); ++i) laws.Try(config, before);
+  }
+
+ private:
+  explicit Laws(const Range& range) : range_(range) {}
+
+  std::uint32_t Draw(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
+
+  std::vector<News> SomeNews(bool marks) {
+    std::vector<News> all(1 + Draw(2 * range_.observers));
+    for (News& news : all) {
+      news.key = {1, 1 + random_() % range_.keys};
+      news.word = {.observer = 20 + Draw(range_.observers), .refused = marks && Draw(3) == 0};
+      news.verdict = Draw(4) == 0;
+      if (!range_.one_word_each) continue;
+      news.word.refused = news.word.observer % 3 == 0;
+      news.verdict = news.word.observer % 5 == 0;
+    }
+    return all;
+  }
+
+  void Try(const StmConfig& config, Before before) {
+    // A mark that comes after a kHealthy, but before its observer's verdict, is void; after the verdict it is not.
+    const std::vector<News> all = SomeNews(before != Before::kCancelled);
+    const std::string want = Fate(config, before, all);
+    for (int order = 0; order < 6; ++order) {
+      std::vector<News> other = all;
+      std::shuffle(other.begin(), other.end(), random_);
+      if (order >= 2) {  // some twice
+        for (std::uint32_t more = Draw(9); more > 0; --more)
+          other.push_back(all[Draw(static_cast<std::uint32_t>(all.size()))]);
+        std::shuffle(other.begin(), other.end(), random_);
       }
-      comparison.Collect(coverage);
+      if (order >= 4) other.insert(other.end(), all.begin(), all.end());  // and then all once more
+      const auto differs = [&](const std::vector<News>& some) {           // than in the order in which it was drawn
+        return Fate(config, before, some) != want;
+      };
+      ASSERT_FALSE(differs(other)) << "in one order " << Text(all) << want << "\nin another " << Text(other)
+                                   << Fate(config, before, other);
     }
   }
-  EXPECT_EQ(coverage.outcomes,
-            (std::set<Outcome>{Outcome::kApplied, Outcome::kInvalid, Outcome::kOldEpoch, Outcome::kDuplicate,
-                               Outcome::kZeroWeight, Outcome::kLeft, Outcome::kOutranked, Outcome::kNoEffect}));
-  EXPECT_EQ(coverage.transitions,
-            (std::set<std::string>{"ACTIVE>ACTIVE restarted", "ACTIVE>INACTIVE left", "ACTIVE>INACTIVE replaced",
-                                   "ACTIVE>SUSPECT demotion_threshold", "ACTIVE>SUSPECT gossip",
-                                   "ACTIVE>SUSPECT refused", "INACTIVE>ACTIVE recovery_window_elapsed",
-                                   "INACTIVE>ACTIVE refuted", "INACTIVE>ACTIVE restarted",
-                                   "SUSPECT>ACTIVE promotion_threshold", "SUSPECT>ACTIVE refuted",
-                                   "SUSPECT>ACTIVE restarted", "SUSPECT>INACTIVE confirm_dead_hold_elapsed",
-                                   "SUSPECT>INACTIVE gossip", "SUSPECT>INACTIVE left", "SUSPECT>INACTIVE replaced"}));
+
+  static std::string Fate(const StmConfig& config, Before before, const std::vector<News>& all) {
+    Listener listener(config, before);
+    listener.Hear(all);
+    return listener.Fate();
+  }
+
+  static std::string Text(const std::vector<News>& all) {
+    std::string text;
+    for (const News& news : all) {
+      text += std::to_string(news.word.observer) + (news.verdict ? " verdict" : " rumour") +
+              (news.word.refused ? " refused" : "") + " at " + stm_text::Key(news.key) + ", ";
+    }
+    return text + "\n";
+  }
+
+  Range range_;
+  std::mt19937_64 random_{7};
+};
+
+constexpr Before kBefores[] = {Before::kUnknown, Before::kDoubted, Before::kSuspectHere, Before::kAwaited,
+                               Before::kCancelled};
+
+TEST(StmLawTest, GossipInAnyOrderAndInCopiesComesToTheSame) {
+  for (const StmSetting& setting : kStmSettings) {
+    if (setting.config.rumour_weight == 0) continue;
+    for (const Before before : kBefores) {
+      SCOPED_TRACE(setting.name);
+      Laws::Hold(setting.config, before, {}, 400);
+    }
+  }
+}
+
+// Where one rumour commits. Where several must agree, they must do so at one key: a doubt at an older one is void.
+TEST(StmLawTest, AlsoAtMixedKeys) {
+  for (const Before before : kBefores) Laws::Hold(kStmSettings[0].config, before, {.keys = 3}, 2000);
+}
+
+// Beyond what is kept, words are lost: of an observer that is kept only for what it says later, what it said first; and
+// that one that counts no more had spoken before.
+TEST(StmLawTest, AlsoOfMoreObserversThanAreKeptIfEachSaysOneThing) {
+  for (const Before before : kBefores) {
+    if (before == Before::kCancelled) continue;
+    Laws::Hold(kStmSettings[0].config, before, {.observers = 14, .one_word_each = true}, 2000);
+  }
 }
 
 }  // namespace

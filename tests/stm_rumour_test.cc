@@ -1,14 +1,15 @@
-// Rumours and verdicts of other members.
-#include "stm/stm.h"
+// Rumours of other members: how much they weigh, whose count, and what is taken back.
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "stm/stm.h"
 #include "tests/stm_scene.h"
 
 namespace nekton {
 namespace {
 
-using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
@@ -16,60 +17,46 @@ constexpr PeerId kPeer = Scene::kPeer;
 constexpr LifeKey kKey = Scene::kKey;
 constexpr LifeKey kHigher{5, 4};
 constexpr LifeKey kOlder{5, 2};
+constexpr nanoseconds kOne{1};
 
-// ---- Rumours ----
+// ---- Weight ----
 
-TEST(StmRumour, OneCommitsInTheSwimProfiles) {
+TEST(StmRumour, OfTheWeightOfTheThresholdOneCommits) {
   Scene scene(Scene::Swim());
-  scene.terms = {.min = seconds(3), .max = seconds(12), .confirmers = 3, .margin = seconds(1)};
   EXPECT_EQ(scene.Rumour(7), Outcome::kApplied);
   ASSERT_EQ(scene.changes.size(), 1u);
   EXPECT_EQ(scene.changes[0].observer, 7u);
   EXPECT_EQ(scene.changes[0].key, kKey);
   EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT gossip");
-  EXPECT_EQ(scene.NextDeadline(), seconds(4));
-}
-
-TEST(StmRumour, InTheMeshThatManyDistinctObserversMustAgree) {
-  Scene scene(Scene::Mesh());
-  EXPECT_EQ(scene.Rumour(7), Outcome::kApplied);
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(scene.Rumour(7), Outcome::kDuplicate);
-  EXPECT_EQ(scene.Rumour(8), Outcome::kApplied);
-  EXPECT_EQ(scene.Changes(), "");
-  EXPECT_EQ(scene.Rumour(9), Outcome::kApplied);
-  EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT gossip");
-}
-
-TEST(StmRumour, AddsToOurOwnSuspects) {
-  Scene scene(Scene::Mesh());
-  scene.Suspect();
-  scene.Rumour(7);
-  EXPECT_EQ(scene.Changes(), "");
-  scene.Suspect();
-  EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT demotion_threshold");
-}
-
-TEST(StmRumour, AHealthySignalTakesTheRumoursBack) {
-  Scene scene(Scene::Mesh());
-  scene.Rumour(7);
-  scene.Rumour(8);
-  EXPECT_EQ(scene.Healthy(), Outcome::kApplied);
-  EXPECT_EQ(scene.stm.records(), 0u);
-  scene.Rumour(9);
-  scene.Rumour(10);
-  EXPECT_EQ(scene.Changes(), "");
-}
-
-TEST(StmRumour, WithoutConfidenceChangesNothing) {
-  Scene scene(Scene::Swim());
-  EXPECT_EQ(scene.Rumour(7, kKey, 0), Outcome::kZeroWeight);
-  EXPECT_EQ(scene.Rumour(kNoPeer, kKey, 0), Outcome::kZeroWeight);  // who said it is unknown here
-  EXPECT_EQ(scene.stm.records(), 0u);
-  scene.MakeSuspect();
-  scene.At(seconds(10));
-  EXPECT_EQ(scene.Rumour(7, kHigher, 0), Outcome::kZeroWeight);
   EXPECT_EQ(scene.NextDeadline(), seconds(90));
-  EXPECT_EQ(scene.stm.HoldOf(kPeer)->key, kKey);
+}
+
+TEST(StmRumour, OfWeightOneThatManyDistinctObserversMustAgree) {
+  for (std::uint32_t threshold = 1; threshold <= 8; ++threshold) {
+    StmConfig config = Scene::Mesh();
+    config.demote_threshold = threshold;
+    Scene scene(config);
+    for (PeerId observer = 10; observer < 10 + threshold; ++observer) {
+      EXPECT_EQ(scene.Changes(), "");
+      EXPECT_EQ(scene.Rumour(observer), Outcome::kApplied);
+      if (scene.state() == State::kActive) {
+        for (int i = 0; i < 10; ++i) EXPECT_EQ(scene.Rumour(observer), Outcome::kDuplicate);
+      }
+    }
+    EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT gossip") << threshold;
+  }
+}
+
+TEST(StmRumour, OfAWeightBetweenCountsThatMuch) {
+  StmConfig config = Scene::Swim();  // threshold 5
+  config.rumour_weight = 2;
+  Scene scene(config);
+  scene.Rumour(7);
+  EXPECT_EQ(scene.count(), 2u);
+  scene.Rumour(8);
+  EXPECT_EQ(scene.Changes(), "");
+  scene.Rumour(9);
+  EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT gossip");
 }
 
 TEST(StmRumour, OfWeightZeroChangesNothing) {
@@ -80,13 +67,38 @@ TEST(StmRumour, OfWeightZeroChangesNothing) {
   EXPECT_EQ(scene.stm.records(), 0u);
 }
 
+TEST(StmRumour, AddsToOurOwnSuspects) {
+  Scene scene(Scene::Mesh());
+  scene.Suspect();
+  scene.Rumour(7);
+  EXPECT_EQ(scene.Changes(), "");
+  EXPECT_EQ(scene.count(), 2u);
+  scene.Suspect();
+  EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT demotion_threshold");
+}
+
+TEST(StmRumour, WhatWasSaidBeforeAHealthyIsRememberedAndCountsNoMore) {
+  Scene scene(Scene::Mesh());
+  scene.Rumour(7);
+  scene.Rumour(8);
+  EXPECT_EQ(scene.Healthy(), Outcome::kApplied);
+  EXPECT_EQ(scene.count(), 0u);
+  EXPECT_EQ(scene.Rumour(7), Outcome::kDuplicate);
+  scene.Rumour(9);
+  scene.Rumour(10);
+  EXPECT_EQ(scene.Changes(), "");
+  scene.Rumour(11);
+  EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT gossip");
+}
+
+// ---- Keys ----
+
 TEST(StmRumour, BelowTheKeyWeHoldIsOutranked) {
   Scene scene(Scene::Mesh());
   scene.Suspect();
   EXPECT_EQ(scene.Rumour(7, kOlder), Outcome::kOutranked);
   EXPECT_EQ(scene.Rumour(8, {4, 99}), Outcome::kOutranked);
-  scene.Suspect();
-  EXPECT_EQ(scene.Changes(), "");
+  EXPECT_EQ(scene.count(), 1u);
 }
 
 TEST(StmRumour, AHigherKeyVoidsTheRumoursButNotOurOwnSignals) {
@@ -94,25 +106,41 @@ TEST(StmRumour, AHigherKeyVoidsTheRumoursButNotOurOwnSignals) {
   scene.Suspect();
   scene.Rumour(7);
   EXPECT_EQ(scene.Rumour(7, kHigher), Outcome::kApplied);  // one of ours, one at the new key
-  EXPECT_EQ(scene.Changes(), "");
+  EXPECT_EQ(scene.count(), 2u);
   EXPECT_EQ(scene.Rumour(8, kHigher), Outcome::kApplied);
   EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT gossip");
 }
 
-TEST(StmRumour, EightObserversAreKept) {
-  StmConfig config = Scene::Mesh();
-  config.demote_threshold = 10;
-  Scene scene(config);
-  for (PeerId observer = 11; observer <= 18; ++observer) EXPECT_EQ(scene.Rumour(observer), Outcome::kApplied);
-  EXPECT_EQ(scene.Rumour(19), Outcome::kZeroWeight);
-  EXPECT_EQ(scene.Rumour(11), Outcome::kDuplicate);
+TEST(StmRumour, AHigherKeyOfASignalVoidsThemToo) {
+  Scene scene(Scene::Mesh());
+  scene.Rumour(7);
+  scene.Rumour(8);
+  scene.key = kHigher;
   scene.Suspect();
-  EXPECT_EQ(scene.Changes(), "");
-  scene.Suspect();
-  EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT demotion_threshold");
+  EXPECT_EQ(scene.count(), 1u);
+  EXPECT_EQ(scene.Rumour(7), Outcome::kOutranked);
 }
 
-TEST(StmRumour, AtTheSameKeyLeavesARunningHoldAlone) {
+TEST(StmRumour, AtAHigherKeyRestartsHoldAndCountsWithoutAChange) {
+  for (const bool cancelled : {false, true}) {
+    Scene scene(Scene::Swim());
+    scene.MakeSuspect();
+    if (cancelled) scene.Healthy();
+    scene.At(seconds(80));
+    EXPECT_EQ(scene.Rumour(7, kHigher), Outcome::kApplied);
+    EXPECT_EQ(scene.Changes(), "");
+    EXPECT_EQ(scene.NextDeadline(), seconds(170));
+    EXPECT_EQ(scene.stm.HoldOf(kPeer)->key, kHigher);
+    EXPECT_EQ(scene.stm.HoldOf(kPeer)->since, Scene::kStart);
+    EXPECT_EQ(scene.count(), 0u);
+    EXPECT_EQ(scene.Refute(kHigher), Outcome::kOutranked);
+    EXPECT_EQ(scene.Refute({5, 5}), Outcome::kApplied);
+  }
+}
+
+// ---- On a SUSPECT or INACTIVE peer ----
+
+TEST(StmRumour, AtTheSameKeyLeavesAFixedHoldAlone) {
   Scene scene(Scene::Swim());
   scene.Rumour(7);
   scene.At(seconds(10));
@@ -120,7 +148,7 @@ TEST(StmRumour, AtTheSameKeyLeavesARunningHoldAlone) {
   EXPECT_EQ(scene.NextDeadline(), seconds(90));
 }
 
-TEST(StmRumour, OfANewObserverStartsACancelledHoldAgain) {
+TEST(StmRumour, ANewWordStartsACancelledHoldAgain) {
   Scene scene(Scene::Swim());
   scene.Rumour(7);
   scene.At(seconds(10));
@@ -129,27 +157,8 @@ TEST(StmRumour, OfANewObserverStartsACancelledHoldAgain) {
   EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
   EXPECT_EQ(scene.Rumour(8), Outcome::kApplied);
   EXPECT_EQ(scene.NextDeadline(), seconds(100));
-  scene.Healthy();  // the promote count began anew
+  EXPECT_EQ(scene.count(), 0u);  // of the promotion
   EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT gossip");
-}
-
-TEST(StmRumour, AtAHigherKeyRestartsHoldAndCountsWithoutAnEvent) {
-  for (const bool cancelled : {false, true}) {
-    Scene scene(Scene::Swim());
-    scene.MakeSuspect();
-    if (cancelled) scene.Healthy();
-    scene.terms = {.min = seconds(1), .max = seconds(1)};  // not used: a hold keeps its terms
-    scene.At(seconds(80));
-    EXPECT_EQ(scene.Rumour(7, kHigher), Outcome::kApplied);
-    EXPECT_EQ(scene.Changes(), "");
-    EXPECT_EQ(scene.NextDeadline(), seconds(170));
-    EXPECT_EQ(scene.stm.HoldOf(kPeer)->key, kHigher);
-    EXPECT_EQ(scene.stm.HoldOf(kPeer)->since, Scene::kStart);
-    scene.Healthy();
-    EXPECT_EQ(scene.Changes(), "");  // one of two, also where one had been counted before
-    EXPECT_EQ(scene.Refute(kHigher), Outcome::kOutranked);
-    EXPECT_EQ(scene.Refute({5, 5}), Outcome::kApplied);
-  }
 }
 
 TEST(StmRumour, OfTheDeadChangesNoState) {
@@ -164,183 +173,256 @@ TEST(StmRumour, OfTheDeadChangesNoState) {
   }
 }
 
-// ---- Verdicts ----
-
-HoldTerms Hearer() { return {.min = seconds(20), .max = seconds(80), .confirmers = 3, .margin = seconds(10)}; }
-
-TEST(StmVerdict, CommitsWhereTheHoldHasRunItsShortest) {
-  Scene scene(Scene::Swim());
-  scene.terms = Hearer();
-  scene.Rumour(6);
-  scene.Changes();
-  scene.At(seconds(20));
-  EXPECT_EQ(scene.Verdict(7), Outcome::kApplied);
-  ASSERT_EQ(scene.changes.size(), 1u);
-  EXPECT_EQ(scene.changes[0].observer, 7u);
-  EXPECT_EQ(scene.changes[0].lasted, seconds(20));
-  EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE gossip");
-  EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
-  EXPECT_EQ(scene.Verdict(8), Outcome::kApplied);  // counted, and no second change
+TEST(StmRumour, OfTheDeadVoidsTheHealthySoFar) {
+  StmConfig config = Scene::Mesh();
+  config.recovery_threshold = 2;
+  Scene scene(config);
+  scene.MakeInactive();
+  scene.At(seconds(180));
+  scene.Healthy();
+  scene.Rumour(7);
+  EXPECT_EQ(scene.count(), 0u);
+  scene.Healthy();
   EXPECT_EQ(scene.Changes(), "");
 }
 
-TEST(StmVerdict, BringsAYoungHoldForwardAndNoCloser) {
-  Scene scene(Scene::Swim());
-  scene.terms = Hearer();
-  scene.Rumour(6);
-  EXPECT_EQ(scene.NextDeadline(), seconds(30));
-  scene.Changes();
-  for (const Duration at : {Duration(seconds(1)), Duration(seconds(20)) - nanoseconds(1)}) {
-    scene.At(at);
-    scene.Verdict(7);
-    EXPECT_EQ(scene.Changes(), "");
-    EXPECT_EQ(scene.NextDeadline(), seconds(20));
-  }
-  EXPECT_EQ(scene.Verdict(7), Outcome::kDuplicate);
-  scene.At(seconds(20));
-  scene.Advance();
-  EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE gossip");
+// ---- When there is no room ----
+
+TEST(StmRumour, EightObserversAreKept) {
+  StmConfig config = Scene::Mesh();
+  config.demote_threshold = 10;
+  Scene scene(config);
+  for (PeerId observer = 11; observer <= 18; ++observer) EXPECT_EQ(scene.Rumour(observer), Outcome::kApplied);
+  EXPECT_EQ(scene.Rumour(19), Outcome::kFull);
+  EXPECT_EQ(scene.Rumour(11), Outcome::kDuplicate);
+  EXPECT_EQ(scene.count(), 8u);
+  EXPECT_EQ(scene.Rumour(10), Outcome::kApplied);  // a lower one takes the place of the highest
+  EXPECT_EQ(scene.count(), 8u);
+  EXPECT_EQ(scene.stm.counters().witnesses_displaced, 1u);
+  EXPECT_EQ(scene.Rumour(18), Outcome::kFull);
 }
 
-TEST(StmVerdict, CopiesAndOrderOfTheNewsDoNotMatter) {
-  for (const std::string_view order : {"RV", "VR", "RVV", "VRR", "VVRV"}) {
+// ---- Whose word counts ----
+
+// What can become of observer 7 so that its word counts for nothing.
+enum class Fate { kUnknown, kSubject, kSuspect, kInactive, kLeft, kReplaced };
+constexpr Fate kFates[] = {Fate::kUnknown,  Fate::kSubject, Fate::kSuspect,
+                           Fate::kInactive, Fate::kLeft,    Fate::kReplaced};
+
+PeerId Meet(Scene& scene, Fate fate) {
+  switch (fate) {
+    case Fate::kUnknown:
+      return kNoPeer;
+    case Fate::kSubject:
+      return kPeer;
+    case Fate::kSuspect:
+      scene.MakeSuspect(7);
+      break;
+    case Fate::kInactive:
+      scene.stm.Bury(scene.now, 7, kKey);
+      break;
+    case Fate::kLeft:
+      scene.Left(7);
+      break;
+    case Fate::kReplaced:
+      scene.Replaced(7);
+      break;
+  }
+  scene.changes.clear();
+  return 7;
+}
+
+TEST(StmRumour, OfAnObserverThatIsNotActiveHereCountsForNothing) {
+  for (const Fate fate : kFates) {
     Scene scene(Scene::Swim());
-    scene.terms = Hearer();
-    for (const char kind : order) kind == 'R' ? scene.Rumour(6) : scene.Verdict(7);
-    EXPECT_EQ(scene.state(), State::kSuspect) << order;
-    EXPECT_GE(scene.NextDeadline(), seconds(20)) << order;
+    const PeerId observer = Meet(scene, fate);
+    const std::size_t records = scene.stm.records();
+    EXPECT_EQ(scene.Rumour(observer), Outcome::kZeroWeight);
+    EXPECT_EQ(scene.Verdict(observer), Outcome::kZeroWeight);
+    EXPECT_EQ(scene.stm.records(), records);
+    scene.MakeSuspect();
+    scene.At(seconds(10));
+    EXPECT_EQ(scene.Rumour(observer, kHigher), Outcome::kZeroWeight);
+    EXPECT_EQ(scene.Verdict(observer, kHigher), Outcome::kZeroWeight);
+    EXPECT_EQ(scene.HoldEnd(), seconds(90));
+    EXPECT_EQ(scene.stm.HoldOf(kPeer)->key, kKey);
+    EXPECT_EQ(scene.Changes(), "");
   }
 }
 
-TEST(StmVerdict, ARefutationStillComesInTime) {
+TEST(StmRumour, OfAnObserverWithAPendingCountCounts) {
   Scene scene(Scene::Swim());
-  scene.terms = Hearer();
-  scene.Rumour(6);
-  scene.Verdict(7);
-  scene.Changes();
-  scene.At(seconds(20) - nanoseconds(1));
-  scene.Refute(kHigher);
-  EXPECT_EQ(scene.Changes(), "SUSPECT>ACTIVE refuted");
+  scene.Suspect(7);
+  EXPECT_EQ(scene.Rumour(7), Outcome::kApplied);
 }
 
-TEST(StmVerdict, OnAnActivePeerIsARumour) {
+TEST(StmRumour, OfAnObserverThatCameBackCounts) {
   Scene scene(Scene::Swim());
-  EXPECT_EQ(scene.Verdict(7), Outcome::kApplied);
-  EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT gossip");
-  EXPECT_EQ(scene.NextDeadline(), seconds(90));
-  EXPECT_EQ(scene.Rumour(7), Outcome::kDuplicate);
+  scene.MakeSuspect(7);
+  EXPECT_EQ(scene.Rumour(7), Outcome::kZeroWeight);
+  scene.Healthy(7);
+  EXPECT_EQ(scene.Rumour(7), Outcome::kZeroWeight);
+  scene.Healthy(7);
+  EXPECT_EQ(scene.Rumour(7), Outcome::kApplied);
 }
 
-TEST(StmVerdict, AtAHigherKeyIsARumour) {
-  Scene scene(Scene::Swim());
-  scene.MakeSuspect();
-  scene.At(seconds(80));
-  EXPECT_EQ(scene.Verdict(7, kHigher), Outcome::kApplied);
-  EXPECT_EQ(scene.Changes(), "");
-  EXPECT_EQ(scene.NextDeadline(), seconds(170));
-  scene.At(seconds(170));
-  EXPECT_EQ(scene.Verdict(7, kHigher), Outcome::kApplied);  // now the peer is SUSPECT at that key
-  EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE gossip");
+// ---- What is taken back ----
+
+enum class End { kSuspected, kBuried, kLeft, kReplaced, kRestarted, kForgotten };
+constexpr End kEnds[] = {End::kSuspected, End::kBuried, End::kLeft, End::kReplaced, End::kRestarted, End::kForgotten};
+
+void Befall(Scene& scene, PeerId observer, End end) {
+  if (end == End::kSuspected) scene.Dead(observer);
+  if (end == End::kBuried) scene.stm.Bury(scene.now, observer, kKey);
+  if (end == End::kLeft) scene.Left(observer);
+  if (end == End::kReplaced) scene.Replaced(observer);
+  if (end == End::kRestarted) scene.Restarted(observer, {6, 0});
+  if (end == End::kForgotten) scene.stm.Forget(observer);
+  scene.changes.clear();
 }
 
-TEST(StmVerdict, BelowTheKeyWeHoldIsOutranked) {
-  Scene scene(Scene::Swim());
-  scene.MakeSuspect();
-  EXPECT_EQ(scene.Verdict(7, kOlder), Outcome::kOutranked);
-  EXPECT_EQ(scene.state(), State::kSuspect);
+TEST(StmTakenBack, RumoursFallOutOfTheDemoteCount) {
+  for (const End end : kEnds) {
+    Scene scene(Scene::Mesh());
+    scene.Rumour(7);
+    scene.Rumour(8);
+    Befall(scene, 7, end);
+    EXPECT_EQ(scene.count(), 1u) << static_cast<int>(end);
+    EXPECT_EQ(scene.stm.counters().taken_back, 1u);
+    scene.Rumour(9);
+    EXPECT_EQ(scene.Changes(), "");
+    scene.Rumour(10);
+    EXPECT_EQ(scene.Changes(), "ACTIVE>SUSPECT gossip");
+  }
 }
 
-TEST(StmVerdict, WhereTheHoldWasCancelledIsARumour) {
+TEST(StmTakenBack, SignalsFromOutsideFallOutOfTheDemoteCount) {
+  for (const End end : kEnds) {
+    Scene scene(Scene::Mesh());
+    scene.Outside(7, Signal::kSuspect);
+    scene.Outside(8, Signal::kSuspect);
+    Befall(scene, 7, end);
+    EXPECT_EQ(scene.count(), 1u) << static_cast<int>(end);
+  }
+}
+
+TEST(StmTakenBack, SignalsFromOutsideFallOutOfThePromoteCount) {
+  for (const End end : kEnds) {
+    Scene scene(Scene::Mesh());
+    scene.MakeSuspect();
+    scene.Outside(7, Signal::kHealthy);
+    EXPECT_EQ(scene.count(), 1u);
+    Befall(scene, 7, end);
+    EXPECT_EQ(scene.count(), 0u) << static_cast<int>(end);
+    scene.Healthy();
+    EXPECT_EQ(scene.Changes(), "");
+  }
+}
+
+TEST(StmTakenBack, OnlyWhatStillCounts) {
+  Scene scene(Scene::Mesh());
+  scene.Outside(7, Signal::kSuspect);
+  scene.Healthy();
+  scene.Batch("ss");
+  scene.Left(7);  // what it said was void already
+  EXPECT_EQ(scene.count(), 2u);
+}
+
+TEST(StmTakenBack, TheEndOfTheHoldGrows) {
+  for (const End end : kEnds) {
+    Scene scene(Scene::Swim());
+    scene.terms = {.min = milliseconds(2500), .max = seconds(10), .confirmers = 1};
+    scene.MakeSuspect();
+    scene.Rumour(7);
+    EXPECT_EQ(scene.HoldEnd(), milliseconds(2500));
+    scene.At(seconds(1));
+    scene.terms = kMeshHold;
+    Befall(scene, 7, end);
+    EXPECT_EQ(scene.HoldEnd(), seconds(10)) << static_cast<int>(end);
+    EXPECT_TRUE(scene.EndsExactlyAt(seconds(10)));
+  }
+}
+
+TEST(StmTakenBack, AHoldThatNobodyStandsBehindIsCancelled) {
+  for (const End end : kEnds) {
+    Scene scene(Scene::Swim());
+    scene.Rumour(7);
+    Befall(scene, 7, end);
+    EXPECT_EQ(scene.state(), State::kSuspect);
+    EXPECT_FALSE(scene.Running()) << static_cast<int>(end);
+    EXPECT_EQ(scene.HoldEnd(), Scene::kNone);
+    scene.At(seconds(20));
+    EXPECT_EQ(scene.Rumour(8), Outcome::kApplied);
+    EXPECT_EQ(scene.HoldEnd(), seconds(110));
+  }
+}
+
+TEST(StmTakenBack, OurOwnEvidenceStandsAlone) {
   Scene scene(Scene::Swim());
   scene.Rumour(7);
-  scene.At(seconds(10));
-  scene.Healthy();
-  scene.Changes();
-  EXPECT_EQ(scene.Verdict(7), Outcome::kDuplicate);
-  EXPECT_EQ(scene.Verdict(8), Outcome::kApplied);
-  EXPECT_EQ(scene.Changes(), "");
-  EXPECT_EQ(scene.NextDeadline(), seconds(100));
+  scene.Dead();
+  scene.Left(7);
+  EXPECT_TRUE(scene.Running());
 }
 
-TEST(StmVerdict, WithoutConfidenceIsCountedOnly) {
+TEST(StmTakenBack, NeverEndsAHoldEarlierThanNow) {
   Scene scene(Scene::Swim());
-  EXPECT_EQ(scene.Verdict(7, kKey, 0), Outcome::kZeroWeight);
-  EXPECT_EQ(scene.Verdict(kNoPeer, kKey, 0), Outcome::kZeroWeight);
-  EXPECT_EQ(scene.stm.records(), 0u);
+  scene.terms = {.min = seconds(1), .max = seconds(10), .confirmers = 2};
   scene.MakeSuspect();
-  EXPECT_EQ(scene.Verdict(7, kKey, 0), Outcome::kZeroWeight);
+  scene.Rumour(7);
+  scene.Rumour(8);
+  scene.At(seconds(30));  // long over, and nobody has called Advance
+  scene.Left(7);
+  EXPECT_EQ(scene.HoldEnd(), seconds(30));
   EXPECT_EQ(scene.state(), State::kSuspect);
-  EXPECT_EQ(scene.stm.count(Outcome::kZeroWeight), 3u);
 }
 
-// ---- Those who left ----
-
-TEST(StmDeparted, NothingCountsUntilAHigherKey) {
-  for (const bool replaced : {false, true}) {
-    Scene scene(Scene::Mesh());
-    if (replaced) {
-      scene.stm.Replaced(scene.now, kPeer, kKey, scene.changes);
-      EXPECT_EQ(scene.Changes(), "ACTIVE>INACTIVE replaced");
-    } else {
-      scene.stm.Left(scene.now, kPeer, kKey, scene.changes);
-      EXPECT_EQ(scene.Changes(), "ACTIVE>INACTIVE left");
-    }
-    scene.At(hours(1));
-    EXPECT_EQ(scene.Healthy(), Outcome::kLeft);
-    EXPECT_EQ(scene.Suspect(), Outcome::kLeft);
-    EXPECT_EQ(scene.Dead(), Outcome::kLeft);
-    EXPECT_EQ(scene.Rumour(7), Outcome::kLeft);
-    EXPECT_EQ(scene.Rumour(7, kOlder), Outcome::kLeft);
-    EXPECT_EQ(scene.Verdict(7), Outcome::kLeft);
-    EXPECT_EQ(scene.Refute(kKey), Outcome::kLeft);
-    scene.stm.Restarted(scene.now, kPeer, kKey, scene.changes);
-    EXPECT_EQ(scene.stm.count(Outcome::kLeft), 8u);
-    EXPECT_EQ(scene.Changes(), "");
-    scene.key = kHigher;
-    EXPECT_EQ(scene.Suspect(), Outcome::kNoEffect);  // heard again, though still INACTIVE
-    EXPECT_EQ(scene.Suspect(), Outcome::kNoEffect);
-    EXPECT_EQ(scene.Healthy(), Outcome::kApplied);
-    EXPECT_EQ(scene.Changes(), "INACTIVE>ACTIVE recovery_window_elapsed");
-  }
+TEST(StmTakenBack, WhoIsHeardOfAgainMaySayItAgain) {
+  Scene scene(Scene::Mesh());
+  scene.Rumour(7);
+  scene.Restarted(7, {6, 0});
+  EXPECT_EQ(scene.count(), 0u);
+  EXPECT_EQ(scene.Rumour(7), Outcome::kApplied);
+  EXPECT_EQ(scene.count(), 1u);
 }
 
-TEST(StmDeparted, ARefutationAtAHigherKeyBringsItBack) {
+TEST(StmTakenBack, WhatTheTakenBackSaidFromOutsideIsNotCountedAgain) {
+  Scene scene(Scene::Mesh());
+  scene.Suspect();
+  const Observation what{.peer = kPeer,
+                         .observer = 7,
+                         .signal = Signal::kSuspect,
+                         .epoch = 5,
+                         .sequence = 1,
+                         .nonce = 1,
+                         .timestamp = Scene::kWall};
+  EXPECT_EQ(scene.Apply(what), Outcome::kApplied);
+  scene.Restarted(7, {6, 0});
+  EXPECT_EQ(scene.Apply(what), Outcome::kStale);
+  EXPECT_EQ(scene.count(), 1u);
+}
+
+TEST(StmTakenBack, InSeveralPeersAtOnce) {
   Scene scene(Scene::Swim());
-  scene.stm.Left(scene.now, kPeer, kKey, scene.changes);
-  scene.changes.clear();
-  EXPECT_EQ(scene.Refute(kHigher), Outcome::kApplied);
-  EXPECT_EQ(scene.Changes(), "INACTIVE>ACTIVE refuted");
+  for (const PeerId peer : {2u, 3u, 4u}) scene.stm.Rumour(scene.now, peer, kKey, {7}, scene.terms, scene.changes);
+  scene.stm.Rumour(scene.now, 4, kKey, {8}, scene.terms, scene.changes);
+  scene.Left(7);
+  EXPECT_FALSE(scene.stm.HoldOf(2)->running);
+  EXPECT_FALSE(scene.stm.HoldOf(3)->running);
+  EXPECT_TRUE(scene.stm.HoldOf(4)->running);
+  EXPECT_EQ(scene.stm.counters().taken_back, 3u);
 }
 
-TEST(StmDeparted, CommitsFromAnyStateAndOnce) {
+TEST(StmTakenBack, TheWordOfOneThatRecoversDoesNotComeBackByItself) {
   Scene scene(Scene::Swim());
-  scene.MakeSuspect();
-  scene.At(seconds(7));
-  scene.stm.Left(scene.now, kPeer, kKey, scene.changes);
-  ASSERT_EQ(scene.changes.size(), 1u);
-  EXPECT_EQ(scene.changes[0].lasted, seconds(7));
-  EXPECT_EQ(scene.changes[0].observer, kNoPeer);
-  EXPECT_EQ(scene.Changes(), "SUSPECT>INACTIVE left");
-  EXPECT_EQ(scene.NextDeadline(), Scene::kNone);
-  scene.stm.Left(scene.now, kPeer, kHigher, scene.changes);
-  scene.stm.Replaced(scene.now, kPeer, kHigher, scene.changes);
-  EXPECT_EQ(scene.Changes(), "");
-  EXPECT_EQ(scene.Refute(kHigher), Outcome::kLeft);  // the later goodbye counts
-
-  Scene dead(Scene::Swim());
-  dead.MakeInactive();
-  dead.stm.Left(dead.now, kPeer, kKey, dead.changes);
-  EXPECT_EQ(dead.Changes(), "");
-  EXPECT_EQ(dead.Suspect(), Outcome::kLeft);
-}
-
-TEST(StmDeparted, AGoodbyeBelowTheKeyWeHoldIsOutranked) {
-  Scene scene(Scene::Swim());
-  scene.MakeSuspect();
-  scene.stm.Left(scene.now, kPeer, kOlder, scene.changes);
-  scene.stm.Replaced(scene.now, kPeer, kOlder, scene.changes);
-  EXPECT_EQ(scene.Changes(), "");
-  EXPECT_EQ(scene.stm.count(Outcome::kOutranked), 2u);
+  scene.Rumour(7);
+  scene.stm.Rumour(scene.now, 7, kKey, {8}, scene.terms, scene.changes);  // 8 says that 7 is suspect
+  EXPECT_FALSE(scene.Running());
+  scene.At(kOne);
+  scene.stm.Refute(scene.now, 7, kHigher, scene.changes);
+  EXPECT_FALSE(scene.Running());  // its word does not come back by itself
+  EXPECT_EQ(scene.Rumour(7), Outcome::kApplied);
+  EXPECT_TRUE(scene.Running());
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,46 +18,76 @@ class Scene {
   static constexpr PeerId kUs = 100;
   static constexpr LifeKey kKey{5, 3};
 
-  // Thresholds 3 / 2 as in heartbeat-and-stm, whose observers' rumours weigh 1.
+  // Thresholds 3 / 2 as in heartbeat-and-stm, whose observers' rumours weigh 1. Time is lost only if a test says so.
   static StmConfig Mesh() {
-    return {.demote_threshold = 3,
-            .promote_threshold = 2,
-            .recovery_threshold = 1,
-            .recovery_hold = std::chrono::seconds(90),
-            .rumour_weight = 1,
-            .revive = Revive::kHealthy};
+    StmConfig config = kMeshStm;
+    config.max_local_pause = StmConfig::kForEver;
+    return config;
   }
-  // One rumour commits, as in the SWIM paper.
-  static StmConfig Swim() {
-    return {.demote_threshold = 5,
-            .promote_threshold = 2,
-            .recovery_threshold = 1,
-            .recovery_hold = {},
-            .rumour_weight = 5,
-            .revive = Revive::kRefutation};
-  }
+  // One rumour commits, as in the SWIM paper. Thresholds 5 / 2.
+  static StmConfig Swim() { return {}; }
 
   explicit Scene(const StmConfig& config) : stm(config) {}
 
-  void At(Duration since_start) { now.boot = kStart + since_start; }
-
-  Outcome Say(Signal signal, PeerId peer = kPeer) { return Apply({.peer = peer, .observer = kUs, .signal = signal}); }
-  // `what` gets the epoch of `key` if it has none.
-  Outcome Apply(Observation what) {
-    if (what.epoch == 0) what.epoch = key.generation;
-    return stm.Apply(now, what, key, terms, changes);
+  void At(Duration since_start) {
+    now.boot = kStart + since_start;
+    now.wall = kWall + jumped + since_start;
   }
+  // The wall clock steps, time does not.
+  void Jump(Duration by) {
+    jumped += by;
+    now.wall += by;
+  }
+
+  // `what` gets the epoch of `key` if it has none, and a sequence and a nonce of its own if it has no nonce.
+  Observation Numbered(Observation what) {
+    if (what.epoch == 0) what.epoch = key.generation;
+    if (what.nonce == 0) what.sequence = what.nonce = ++said;
+    return what;
+  }
+  Outcome Apply(const Observation& what) { return stm.Apply(now, Numbered(what), key, terms, changes); }
+  Outcome Say(Signal signal, PeerId peer = kPeer) { return Apply({.peer = peer, .observer = kUs, .signal = signal}); }
   Outcome Healthy(PeerId peer = kPeer) { return Say(Signal::kHealthy, peer); }
   Outcome Suspect(PeerId peer = kPeer) { return Say(Signal::kSuspect, peer); }
   Outcome Dead(PeerId peer = kPeer) { return Say(Signal::kDead, peer); }
-  Outcome Rumour(PeerId observer, LifeKey at = kKey, std::uint32_t confidence = 1) {
-    return stm.Rumour(now, kPeer, at, observer, confidence, terms, changes);
+  Outcome Refused() {
+    return Apply({.peer = kPeer, .observer = kUs, .signal = Signal::kSuspect, .reason = Reason::kRefused, .weight = 5});
   }
-  Outcome Verdict(PeerId observer, LifeKey at = kKey, std::uint32_t confidence = 1) {
-    return stm.Verdict(now, kPeer, at, observer, confidence, terms, changes);
+  // An observation that the application hands in, made now.
+  Outcome Outside(PeerId observer, Signal signal) {
+    return Apply({.peer = kPeer, .observer = observer, .signal = signal, .timestamp = now.wall});
+  }
+  // One letter each: h, s, d. Returns what became of each: a applied, - no effect, ? anything else.
+  std::string Batch(std::string_view letters) {
+    std::string outcomes;
+    for (const char letter : letters) {
+      const Outcome outcome = letter == 'h' ? Healthy() : letter == 's' ? Suspect() : Dead();
+      outcomes += outcome == Outcome::kApplied ? 'a' : outcome == Outcome::kNoEffect ? '-' : '?';
+    }
+    return outcomes;
+  }
+
+  Outcome Rumour(PeerId observer, LifeKey at = kKey, bool refused = false) {
+    return stm.Rumour(now, kPeer, at, {observer, refused}, terms, changes);
+  }
+  Outcome Verdict(PeerId observer, LifeKey at = kKey, bool refused = false) {
+    return stm.Verdict(now, kPeer, at, {observer, refused}, terms, changes);
   }
   Outcome Refute(LifeKey at) { return stm.Refute(now, kPeer, at, changes); }
+  void Left(PeerId peer = kPeer, LifeKey at = kKey) { stm.Left(now, peer, at, changes); }
+  void Replaced(PeerId peer = kPeer, LifeKey at = kKey) { stm.Replaced(now, peer, at, changes); }
+  void Restarted(PeerId peer, LifeKey at) { stm.Restarted(now, peer, at, changes); }
   void Advance() { stm.Advance(now, changes); }
+  // Whether Advance commits nothing one nanosecond before `when` and something at it.
+  bool EndsExactlyAt(Duration when) {
+    changes.clear();
+    At(when - std::chrono::nanoseconds(1));
+    Advance();
+    const bool early = !changes.empty();
+    At(when);
+    Advance();
+    return !early && !changes.empty();
+  }
 
   // Brings a peer that is ACTIVE to SUSPECT, or further to INACTIVE at the end of its hold, and forgets the changes.
   void MakeSuspect(PeerId peer = kPeer) {
@@ -64,7 +96,7 @@ class Scene {
   }
   void MakeInactive(PeerId peer = kPeer) {
     Dead(peer);
-    now.boot = stm.NextDeadline();
+    At(stm.HoldOf(peer).value().end - kStart);
     Advance();
     changes.clear();
   }
@@ -82,17 +114,23 @@ class Scene {
   }
 
   State state(PeerId peer = kPeer) const { return stm.StateOf(peer); }
-  // The end of the hold of kPeer, from the start of the scene; kNever - kStart while it is cancelled.
+  // The demote count of an ACTIVE kPeer, rumours included, else its promote count.
+  std::uint64_t count() const { return stm.Explain(now, kPeer).count; }
+  // The end of the hold of kPeer, from the start of the scene; kNone while it is cancelled.
   Duration HoldEnd() const { return stm.HoldOf(kPeer).value().end - kStart; }
+  bool Running() const { return stm.HoldOf(kPeer).value().running; }
   Duration NextDeadline() const { return stm.NextDeadline() - kStart; }
 
   static constexpr Instant kStart{std::chrono::seconds(1000)};
+  static constexpr WallTime kWall{std::chrono::hours(24 * 365 * 50)};
   static constexpr Duration kNone = kNever - kStart;
 
   Stm stm;
-  Tick now{.boot = kStart};
+  Tick now{.boot = kStart, .wall = kWall};
+  Duration jumped{};
+  std::uint64_t said = 0;
   LifeKey key = kKey;
-  HoldTerms terms{.min = std::chrono::seconds(90), .max = std::chrono::seconds(90)};
+  HoldTerms terms = kMeshHold;
   std::vector<StateChange> changes;
 };
 

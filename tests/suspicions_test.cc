@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -89,6 +90,105 @@ TEST(SuspicionsTest, SettledItIsOursNoMoreButItsAccusersStayKnown) {
   EXPECT_THAT(AccusersOf(suspicions, 2), ElementsAre(Accuser{6, true}));
   suspicions.MarkOwn(2);
   EXPECT_THAT(suspicions.own(), ElementsAre(9, 5, 2)) << "accused anew, it is the youngest";
+}
+
+TEST(SuspicionsTest, WithdrawnAnAccuserIsNamedNowhereAndMakesRoom) {
+  Suspicions suspicions(2);
+  suspicions.Merge(1, {5, true});
+  suspicions.Merge(1, {7, false});
+  suspicions.Merge(2, {5, false});
+  suspicions.Merge(3, {7, false});
+  EXPECT_FALSE(suspicions.Merge(1, {8, false})) << "no room";
+  suspicions.Withdraw(5);
+  suspicions.Withdraw(5);
+  suspicions.Withdraw(99);  // accuses nobody
+  EXPECT_THAT(AccusersOf(suspicions, 1), ElementsAre(Accuser{7, false}));
+  EXPECT_THAT(AccusersOf(suspicions, 2), IsEmpty());
+  EXPECT_THAT(AccusersOf(suspicions, 3), ElementsAre(Accuser{7, false}));
+  EXPECT_TRUE(suspicions.Merge(1, {8, false}));
+  EXPECT_TRUE(suspicions.Merge(1, {5, false})) << "it may say so anew, without its old mark";
+  EXPECT_THAT(AccusersOf(suspicions, 1), ElementsAre(Accuser{5, false}, Accuser{7, false}));
+}
+
+TEST(SuspicionsTest, WithdrawnOursStayOurs) {
+  Suspicions suspicions(4);
+  suspicions.MarkOwn(1);
+  suspicions.Merge(1, {5, false});
+  suspicions.Withdraw(5);
+  EXPECT_THAT(suspicions.own(), ElementsAre(1));
+  EXPECT_TRUE(suspicions.Find(1)->own);
+}
+
+TEST(SuspicionsTest, WhatIsSettledNobodyTakesBack) {
+  Suspicions suspicions(4);
+  suspicions.Merge(1, {5, false});
+  suspicions.Merge(2, {5, false});
+  suspicions.Settle(1);
+  EXPECT_TRUE(suspicions.Find(1)->settled);
+  suspicions.Withdraw(5);
+  EXPECT_THAT(AccusersOf(suspicions, 1), ElementsAre(Accuser{5, false}));
+  EXPECT_THAT(AccusersOf(suspicions, 2), IsEmpty());
+}
+
+// Any sequence of calls against a slow and obvious model: the accusers of each row, whose place nobody else holds.
+TEST(SuspicionsTest, AnySequenceOfCallsKeepsWhatTheModelKeeps) {
+  struct Model {
+    std::map<std::uint64_t, bool> accusers;
+    bool own = false;
+    bool settled = false;
+  };
+  Random dice(11);
+  for (int trial = 0; trial < 300; ++trial) {
+    const std::size_t most = 1 + dice.Below(4);
+    Suspicions suspicions(most);
+    std::map<PeerId, Model> model;
+    std::vector<PeerId> own;
+    for (int step = 0; step < 60; ++step) {
+      const PeerId row = dice.Below(4);
+      const std::uint64_t id = dice.Below(8);
+      switch (dice.Below(8)) {
+        case 0:
+          suspicions.Withdraw(id);
+          for (auto& [other, m] : model) {
+            if (!m.settled) m.accusers.erase(id);
+          }
+          break;
+        case 1:
+          suspicions.Forget(row);
+          model.erase(row);
+          std::erase(own, row);
+          break;
+        case 2:
+          suspicions.Settle(row);
+          if (model.contains(row)) model[row] = {model[row].accusers, false, true};
+          std::erase(own, row);
+          break;
+        case 3:
+          if (model.contains(row) && model[row].settled) break;  // the dead are accused by nobody
+          suspicions.MarkOwn(row);
+          if (!std::exchange(model[row].own, true)) own.push_back(row);
+          break;
+        default: {
+          if (model.contains(row) && model[row].settled) break;
+          const bool refused = dice.Below(2) == 0;
+          suspicions.Merge(row, {id, refused});
+          std::map<std::uint64_t, bool>& all = model[row].accusers;
+          all[id] |= refused;
+          if (all.size() > most) all.erase(std::prev(all.end()));
+        }
+      }
+      ASSERT_EQ(suspicions.own(), own);
+      for (PeerId r = 0; r < 4; ++r) {
+        ASSERT_EQ(suspicions.Find(r) != nullptr, model.contains(r));
+        if (!model.contains(r)) continue;
+        std::vector<Accuser> expected;
+        for (const auto& [accuser, refused] : model[r].accusers) expected.push_back({accuser, refused});
+        ASSERT_EQ(AccusersOf(suspicions, r), expected);
+        ASSERT_EQ(suspicions.Find(r)->own, model[r].own);
+        ASSERT_EQ(suspicions.Find(r)->settled, model[r].settled);
+      }
+    }
+  }
 }
 
 TEST(SuspicionsTest, ForgottenNothingOfItIsLeft) {

@@ -113,10 +113,19 @@ void Delivery::LeaveEnded(const absl::Status& status) {
     const Lock lock(mutex_);
     if (stopped_ || left_.has_value()) return;
     left_ = status;
-    std::move(on_left_.begin(), on_left_.end(), std::back_inserter(ready_));
+    for (Completion& done : on_left_) ready_.push_back([done = std::move(done), status] { done(status); });
     on_left_.clear();
   }
   changed_.notify_all();
+  work_.notify_one();
+}
+
+void Delivery::Post(std::function<void()> completion) {
+  {
+    const Lock lock(mutex_);
+    if (stopped_) return;
+    ready_.push_back(std::move(completion));
+  }
   work_.notify_one();
 }
 
@@ -166,11 +175,10 @@ bool Delivery::Next(Lock& lock) {
     TellEvent(lock);
   } else if (!ready_.empty()) {
     // After the events that led to it.
-    Completion done = std::move(ready_.front());
+    std::function<void()> done = std::move(ready_.front());
     ready_.pop_front();
-    const absl::Status status = *left_;
     Outside(lock, 0, [&] {
-      done(status);
+      done();
       done = nullptr;  // what it holds dies outside the lock
     });
   }
@@ -237,7 +245,7 @@ bool Delivery::OnDispatcher() const {
 
 void Delivery::Stop() {
   std::vector<Completion> dropped;  // die outside the lock: they are the user's code
-  std::deque<Completion> ready;
+  std::deque<std::function<void()>> ready;
   Lock lock(mutex_);
   stopped_ = true;
   dropped.swap(on_left_);
@@ -306,7 +314,7 @@ absl::Status Delivery::OnLeft(Completion done) {
       on_left_.push_back(std::move(done));
       return absl::OkStatus();
     }
-    ready_.push_back(std::move(done));
+    ready_.push_back([done = std::move(done), status = *left_] { done(status); });
   }
   work_.notify_one();
   return absl::OkStatus();

@@ -51,6 +51,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   void Publish(const MembersView* view, std::vector<Event>& events);
   void Log(LogLevel level, std::string line);
   void LeaveEnded(const absl::Status& status);  // the first call counts
+  void Post(std::function<void()> completion);  // called after the events that were published before
 
   // The dispatcher. Run() returns after Stop(). Dispatch() calls what is waiting and returns; who changes something
   // that it is to tell, on another thread than the loop's, sees to it that the loop takes a turn.
@@ -112,8 +113,8 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   std::deque<Event> events_;
   std::uint64_t last_event_ = 0;  // number of the newest one
   std::deque<Line> lines_;
-  std::deque<Completion> ready_;     // completions to be called with left_
-  std::vector<Completion> on_left_;  // those that wait for it
+  std::deque<std::function<void()>> ready_;  // completions to be called
+  std::vector<Completion> on_left_;          // those that wait for left_
   std::optional<absl::Status> left_;
   std::vector<std::shared_ptr<Subscriber>> subscribers_;
   std::uint64_t next_subscriber_ = 1;

@@ -4,7 +4,10 @@
 #include <signal.h>
 #include <uv.h>
 
+#include <algorithm>
+#include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -17,7 +20,8 @@
 namespace nekton {
 namespace {
 
-constexpr Duration kLeaveGrace = std::chrono::seconds(1);  // for a loop that is late
+constexpr Duration kWaitMax = std::chrono::hours(24 * 365);  // longer ones would overflow the clock
+constexpr Duration kLeaveGrace = std::chrono::seconds(1);    // for a loop that is late
 
 absl::Status WouldBlock(std::string_view what) {
   return absl::FailedPreconditionError(
@@ -62,6 +66,36 @@ absl::StatusOr<OwnLoop> MakeLoop() {
   return OwnLoop(loop.release());
 }
 
+// One call that the loop's thread makes for another, which waits for it.
+class Call {
+ public:
+  explicit Call(std::function<void(Driver&)> work) : work_(std::move(work)) {}
+
+  void Make(Driver& driver) {
+    work_(driver);
+    End(true);
+  }
+  void End(bool made) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!ended_.has_value()) ended_ = made;
+    }
+    changed_.notify_all();
+  }
+  absl::Status Wait(Duration timeout) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::min(timeout, kWaitMax), [this] { return ended_.has_value(); });
+    if (!ended_.has_value()) return absl::DeadlineExceededError("the loop did not run in time");
+    return *ended_ ? absl::OkStatus() : absl::CancelledError("the node was stopped");
+  }
+
+ private:
+  const std::function<void(Driver&)> work_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<bool> ended_;  // true: made
+};
+
 }  // namespace
 
 class Node::Impl {
@@ -71,6 +105,8 @@ class Node::Impl {
 
   absl::Status StartThreads(OwnLoop loop);
   void Stop();
+  // Has the loop's thread do it, and waits for that. What `work` writes to is read only if this is OK.
+  absl::Status Ask(std::string_view what, Duration timeout, std::function<void(Driver&)> work);
 
   const std::shared_ptr<Delivery> delivery;
   const std::shared_ptr<NodeCore> core;
@@ -114,6 +150,17 @@ Node::Impl::~Impl() {
   Stop();
   // Destroyed in a callback: the thread owns what it still touches.
   if (delivery_thread_.joinable()) delivery_thread_.detach();
+}
+
+absl::Status Node::Impl::Ask(std::string_view what, Duration timeout, std::function<void(Driver&)> work) {
+  if (absl::Status status = CheckTimeout(timeout); !status.ok()) return status;
+  if (delivery->OnDispatcher()) return WouldBlock(what);
+  const auto call = std::make_shared<Call>(std::move(work));
+  // Whoever drops the call unmade ends it, too.
+  std::shared_ptr<Call> ends(call.get(), [call](Call* c) { c->End(false); });
+  const absl::Status taken = core->Call([ends](Driver& driver) { ends->Make(driver); });
+  ends.reset();
+  return taken.ok() ? call->Wait(timeout) : taken;
 }
 
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -178,6 +225,39 @@ absl::Status Node::LeaveAsync(Duration timeout, std::function<void(const absl::S
   return impl_->core->Leave(timeout);
 }
 
+absl::Status Node::ObserveAsync(std::vector<PeerObservation> observations,
+                                std::function<void(const absl::Status&)> done) {
+  return impl_->core->Call([delivery = impl_->delivery, order = nekton::Observe{std::move(observations)},
+                            done = std::move(done)](Driver& driver) {
+    const absl::Status status = driver.Order(order);
+    if (done) delivery->Post([done, status] { done(status); });
+  });
+}
+
+absl::Status Node::Observe(std::vector<PeerObservation> observations, Duration timeout) {
+  const auto result = std::make_shared<absl::Status>();
+  const absl::Status asked = impl_->Ask(
+      "Observe()", timeout,
+      [result, order = nekton::Observe{std::move(observations)}](Driver& driver) { *result = driver.Order(order); });
+  return asked.ok() ? *result : asked;
+}
+
+absl::Status Node::ExplainAsync(std::string name, std::function<void(const absl::StatusOr<MemberExplanation>&)> done) {
+  return impl_->core->Call(
+      [delivery = impl_->delivery, name = std::move(name), done = std::move(done)](Driver& driver) {
+        delivery->Post([done, explanation = driver.member().Explain(driver.Now(), name)] { done(explanation); });
+      });
+}
+
+absl::StatusOr<MemberExplanation> Node::Explain(std::string name, Duration timeout) {
+  const auto result = std::make_shared<absl::StatusOr<MemberExplanation>>();
+  const absl::Status asked = impl_->Ask("Explain()", timeout, [result, name = std::move(name)](Driver& driver) {
+    *result = driver.member().Explain(driver.Now(), name);
+  });
+  if (!asked.ok()) return asked;
+  return std::move(*result);
+}
+
 void Node::Stop() { impl_->Stop(); }
 
 std::vector<CounterValue> Node::Counters() const {
@@ -185,10 +265,13 @@ std::vector<CounterValue> Node::Counters() const {
   const Delivery::Losses losses = impl_->delivery->losses();
   std::vector<CounterValue> all;
   for (std::size_t i = 0; i < nekton::Counters::size(); ++i) {
-    all.push_back({kCounterNames[i], numbers.engine[static_cast<Counter>(i)]});
+    all.push_back({std::string(kCounterNames[i]), numbers.engine[static_cast<Counter>(i)]});
   }
+  numbers.stm.ForEach([&](std::string_view prefix, std::string_view name, std::uint64_t value) {
+    all.push_back({std::string(prefix) + std::string(name), value});
+  });
   for (std::size_t i = 0; i < TransportCounters::size(); ++i) {
-    all.push_back({kTransportCounterNames[i], numbers.transport[static_cast<TransportCounter>(i)]});
+    all.push_back({std::string(kTransportCounterNames[i]), numbers.transport[static_cast<TransportCounter>(i)]});
   }
   all.push_back({"node_lookups", numbers.lookups});
   all.push_back({"node_lookups_failed", numbers.lookups_failed});

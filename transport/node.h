@@ -14,6 +14,7 @@
 //   Attach: on the loop's thread. What blocks there blocks the node, and the node knows: it accuses nobody for it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,7 +28,9 @@
 #include "phi/time.h"
 #include "swim/address.h"
 #include "swim/config.h"
+#include "swim/engine.h"
 #include "swim/event.h"
+#include "swim/member_explanation.h"
 #include "transport/log.h"
 #include "transport/members_view.h"
 #include "transport/resolver.h"
@@ -46,7 +49,7 @@ struct NodeOptions {
 };
 
 struct CounterValue {
-  std::string_view name;  // stable, fit for a metrics system
+  std::string name;  // stable, fit for a metrics system
   std::uint64_t value = 0;
 };
 
@@ -88,11 +91,25 @@ class Node {
   // status is not OK (stopped node, more than 1,024 callers waiting) it never comes. Legal everywhere.
   absl::Status LeaveAsync(Duration timeout, std::function<void(const absl::Status&)> done);
 
+  // Hands in what the application has seen of members (swim/engine.h), to be debounced like our own probes. `done`, if
+  // there is one, comes once with the engine's status, after the events that this caused, unless the node is stopped
+  // first (then it is dropped). If the returned status is not OK (stopped node; ResourceExhausted: 1,024 calls wait) it
+  // never comes. Legal everywhere.
+  absl::Status ObserveAsync(std::vector<PeerObservation> observations,
+                            std::function<void(const absl::Status&)> done = nullptr);
+  // The same, and waits for the status. Errors and places as WaitJoined.
+  absl::Status Observe(std::vector<PeerObservation> observations, Duration timeout = std::chrono::seconds(1));
+
+  // Why a member is in its state: counts, what is left of its hold, who said what of it last. NotFound where no member
+  // has this name; else as above.
+  absl::Status ExplainAsync(std::string name, std::function<void(const absl::StatusOr<MemberExplanation>&)> done);
+  absl::StatusOr<MemberExplanation> Explain(std::string name, Duration timeout = std::chrono::seconds(1));
+
   // Ends the node without a goodbye. Any thread, any state, any number of times, also two threads at once. When it has
   // returned no callback is running (but the one that called it) and none will come. Start: the loop's thread is gone.
   void Stop();
 
-  // Of the engine ("probe_rounds") and of the sockets ("transport_datagrams_truncated"), as of the last turn.
+  // Of the engine ("probe_rounds"), of its StateTransitionManager ("stm_input_duplicate"), and of the sockets ("transport_datagrams_truncated"), as of the last turn.
   std::vector<CounterValue> Counters() const;
   Address local() const;       // as bound, with the real port
   Address advertised() const;  // what others are told

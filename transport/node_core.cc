@@ -109,6 +109,16 @@ absl::Status NodeCore::Leave(Duration timeout) {
   return absl::OkStatus();
 }
 
+absl::Status NodeCore::Call(std::function<void(Driver&)> work) {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || close_wanted_) return absl::FailedPreconditionError("the node is stopped");
+  if (calls_.size() >= kCallsMax)
+    return absl::ResourceExhaustedError(absl::StrCat("more than ", kCallsMax, " calls wait"));
+  calls_.push_back(std::move(work));
+  uv_async_send(&async_);
+  return absl::OkStatus();
+}
+
 void NodeCore::Poke() {
   const std::lock_guard lock(mutex_);
   if (!closed_) uv_async_send(&async_);
@@ -131,11 +141,13 @@ NodeCore::Numbers NodeCore::numbers() const {
 void NodeCore::OnAsync() {
   std::vector<std::string> seeds;
   std::optional<Duration> leave;
+  std::vector<std::function<void(Driver&)>> calls;  // dropped outside the lock, if we close: they are the user's code
   bool close = false;
   {
     const std::lock_guard lock(mutex_);
     close = close_wanted_;
     seeds.swap(new_seeds_);
+    calls.swap(calls_);
     if (leave_.has_value() && !std::exchange(leave_taken_, true)) leave = leave_;
   }
   if (close) return Close();
@@ -143,6 +155,7 @@ void NodeCore::OnAsync() {
   seeds_dirty_ = true;
   // The bound was checked when they came in.
   if (absl::Status status = seeds_.Add(seeds); !status.ok()) Log(LogLevel::kError, std::string(status.message()));
+  for (const std::function<void(Driver&)>& call : calls) call(driver_);
   if (leave.has_value()) {
     // It fails where there is nothing to leave: displaced.
     if (absl::Status status = driver_.Order(nekton::Leave{*leave}); !status.ok()) delivery_->LeaveEnded(status);
@@ -235,7 +248,7 @@ void NodeCore::Flush() {
   if (left.has_value()) delivery_->LeaveEnded(*left);
   {
     const std::lock_guard lock(mutex_);
-    numbers_ = {member.counters(), transport_->counters(), lookups_, lookups_failed_};
+    numbers_ = {member.counters(), member.stm_counters(), transport_->counters(), lookups_, lookups_failed_};
   }
   Rearm();
   if (dispatch_) delivery_->Dispatch();
@@ -299,10 +312,13 @@ void NodeCore::Stranger(const Address& from, std::string_view what) {
 void NodeCore::Close() {
   if (closing_) return;
   closing_ = true;
+  std::vector<std::function<void(Driver&)>> dropped;
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    numbers_ = {driver_.member().counters(), transport_->counters(), lookups_, lookups_failed_};
+    dropped.swap(calls_);
+    numbers_ = {driver_.member().counters(), driver_.member().stm_counters(), transport_->counters(), lookups_,
+                lookups_failed_};
   }
   resolver_.reset();
   transport_->Close([this] { PartClosed(); });

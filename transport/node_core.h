@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "stm/stm_counters.h"
 #include "swim/counters.h"
 #include "transport/delivery.h"
 #include "transport/driver.h"
@@ -35,6 +37,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
  public:
   struct Numbers {
     Counters engine;
+    StmCounters stm;
     TransportCounters transport;
     std::uint64_t lookups = 0;
     std::uint64_t lookups_failed = 0;
@@ -48,8 +51,10 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   // Thread-safe. FailedPrecondition once closed.
   absl::Status Join(const std::vector<std::string>& seeds);  // checked ones; ResourceExhausted: none was taken
   absl::Status Leave(Duration timeout);                      // the first call counts
-  void Poke();                                               // the loop takes a turn
-  void RequestClose();                                       // in a turn of the loop
+  // In a turn of the loop; dropped if the node is closed first. ResourceExhausted when 1,024 wait.
+  absl::Status Call(std::function<void(Driver&)> work);
+  void Poke();          // the loop takes a turn
+  void RequestClose();  // in a turn of the loop
   Numbers numbers() const;
   const Config& config() const { return config_; }
   const Address& local() const { return local_; }
@@ -60,6 +65,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
 
  private:
   static constexpr int kDrainTurns = 64;
+  static constexpr std::size_t kCallsMax = 1024;
 
   absl::Status OpenHandles();
   void OnTimer();
@@ -114,6 +120,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   std::set<std::string> known_seeds_;
   std::vector<std::string> new_seeds_;
   std::optional<Duration> leave_;
+  std::vector<std::function<void(Driver&)>> calls_;
   bool leave_taken_ = false;
   bool close_wanted_ = false;
   Numbers numbers_;

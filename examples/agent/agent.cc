@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "examples/agent/console.h"
 #include "examples/agent/line_input.h"
 #include "examples/agent/words.h"
@@ -57,6 +58,7 @@ class Agent {
   void OnLine(const std::string& line);
   void AnswerMembers();
   void AnswerCounters();
+  void AnswerExplain(const std::string& name);
   void BeginLeave();
   void Notify();
 
@@ -200,9 +202,10 @@ void Agent::OnLine(const std::string& line) {
   if (line == "members") return AnswerMembers();
   if (line == "counters") return AnswerCounters();
   if (line == "leave") return BeginLeave();
+  if (line.starts_with("explain ")) return AnswerExplain(line.substr(8));
   if (line == "help")
-    return console_.Print("commands: members, counters, leave, help",
-                          {{"answer", "help"}, {"commands", {"members", "counters", "leave", "help"}}});
+    return console_.Print("commands: members, counters, explain NAME, leave, help",
+                          {{"answer", "help"}, {"commands", {"members", "counters", "explain NAME", "leave", "help"}}});
   console_.Print("unknown command; help lists them", {{"answer", "unknown"}, {"command", line}});
 }
 
@@ -222,11 +225,22 @@ void Agent::AnswerCounters() {
   std::string text = "counters that are not 0";
   Json counters = Json::object();
   for (const CounterValue& counter : node_->Counters()) {
-    const std::string name(counter.name);
+    const std::string& name = counter.name;
     counters[name] = counter.value;
     if (counter.value != 0) absl::StrAppend(&text, "\n           ", name, " ", counter.value);
   }
   console_.Print(text, {{"answer", "counters"}, {"counters", std::move(counters)}});
+}
+
+void Agent::AnswerExplain(const std::string& name) {
+  const absl::StatusOr<MemberExplanation> why = node_->Explain(name);
+  if (!why.ok()) {
+    const std::string message = OneLine(why.status().message());
+    return console_.Print(message, {{"answer", "explain"}, {"member", name}, {"message", message}});
+  }
+  std::string text = Describe(*why);
+  absl::StrReplaceAll({{"\n", "\n           "}}, &text);
+  console_.Print(text, {{"answer", "explain"}, {"member", name}, {"explanation", Json::parse(ToJson(*why))}});
 }
 
 }  // namespace
