@@ -95,7 +95,7 @@ Outcome Stm::Judge(const Input& in, const Observation& observation, LifeKey key,
   if (outside && !Counts(in.observer)) return Outcome::kZeroWeight;
   const bool healthy = observation.signal == Signal::kHealthy;
   if (healthy && record == nullptr) return Outcome::kNoEffect;
-  if (record == nullptr) record = Make(in.peer, outside);
+  if (record == nullptr) record = Make(in.now, in.peer, outside);
   if (record == nullptr) return Outcome::kFull;
 
   // Gates 4 and 5. Recorded from here on, whatever comes of it.
@@ -139,7 +139,7 @@ Outcome Stm::Hear(const Input& in, LifeKey key, const Word& word, bool verdict, 
   Record* record = Find(in.peer);
   if (record != nullptr && record->gone && key <= record->key) return Outcome::kLeft;
   if (record != nullptr && key < record->key) return Outcome::kOutranked;
-  if (record == nullptr) record = Make(in.peer, false);
+  if (record == nullptr) record = Make(in.now, in.peer, false);
   if (record == nullptr) return Outcome::kFull;
 
   Befriend(*record);
@@ -180,7 +180,7 @@ Outcome Stm::Depart(const Input& in, LifeKey key, Transition transition) {
   if (in.peer == kNoPeer) return Outcome::kInvalid;
   Record* record = Find(in.peer);
   if (record != nullptr && key < record->key) return Outcome::kOutranked;
-  if (record == nullptr) record = Make(in.peer, false);
+  if (record == nullptr) record = Make(in.now, in.peer, false);
   if (record == nullptr) return Outcome::kFull;
   Befriend(*record);
   Raise(*record, key);
@@ -214,7 +214,7 @@ Outcome Stm::Restart(const Input& in, LifeKey key) {
 Outcome Stm::Entomb(const Input& in, LifeKey key) {
   if (in.peer == kNoPeer) return Outcome::kInvalid;
   if (Find(in.peer) != nullptr) return Outcome::kNoEffect;
-  Record* record = Make(in.peer, false);
+  Record* record = Make(in.now, in.peer, false);
   if (record == nullptr) return Outcome::kFull;
   record->key = key;
   record->state = State::kInactive;

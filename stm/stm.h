@@ -82,13 +82,13 @@ class Stm {
   //   3. about a generation below the newest known: kOldEpoch; of a peer that left, at its key: kLeft; from outside, by
   //      an observer that is SUSPECT, INACTIVE or departed here: kZeroWeight.
   //   4. (observer, epoch, nonce) among the last 16 of that observer: kDuplicate. An observer that is not remembered,
-  //      at or below the time of one that had to make room: kStale.
+  //      at or below the time of one that had to make room, or with a kHealthy from before the record: kStale.
   //   5. not newer by (epoch, sequence, timestamp, nonce) than that observer's last: kOutOfOrder. Of the same (epoch,
   //      sequence) and signal, but larger: kSuperseded, it takes the place of the last and moves no counter.
   // What passes all of them on a peer with a record is recorded, and kApplied, whether a counter moves or not. A
   // kHealthy on a peer without one passes 1 to 3 (kNoEffect), allocates nothing and leaves no trace. One about a
   // higher generation than the record's starts the peer afresh, as Restarted does (but with Revive::kJoinOnly); a
-  // kSuspect or kDead never does.
+  // kSuspect or kDead never does. That a generation from outside exists is for the caller to know.
   Outcome Apply(const Tick& now, const Observation& observation, LifeKey key, const HoldTerms& terms,
                 std::vector<StateChange>& changes);
   // Gates 1 and 2 in words: InvalidArgument where Apply would say kInvalid or kFuture. Counts nothing.
@@ -196,8 +196,8 @@ class Stm {
     bool gone = false;          // left or replaced: nothing counts until a higher key
     bool stranger = false;      // only observations from outside ever spoke of it
     bool running = false;       // the hold of a SUSPECT peer; false: cancelled
-    bool own = false;           // our own evidence stands behind the running hold,
-    bool own_refused = false;   // and says that its port refused us
+    bool own = false;           // our own evidence stands behind the running hold
+    bool own_refused = false;   // we said since it began that its port refused us
     bool outside = false;       // observations from outside began the running hold
     std::uint32_t against = 0;  // our own kSuspect since it began
     bool awaits_signal = false;
@@ -254,7 +254,7 @@ class Stm {
   // stm_records.cc: records, and what is remembered in them.
   Record* Find(PeerId peer);
   const Record* Find(PeerId peer) const;
-  Record* Make(PeerId peer, bool stranger);  // null: no room
+  Record* Make(const Tick& now, PeerId peer, bool stranger);  // null: no room
   bool MakeRoom(bool stranger);
   void Release(Record& record);
   void Befriend(Record& record);

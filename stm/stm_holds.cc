@@ -37,7 +37,7 @@ Stm::End Stm::HoldEnd(const Record& record) {
 void Stm::StartHold(Instant now, Record& record, Voice by, bool refused) {
   record.running = true;
   record.own = by == Voice::kOwn;
-  record.own_refused = record.own && refused;
+  record.own_refused = by == Voice::kOwn && refused;
   record.outside = by == Voice::kOutside;
   record.awaits_signal = false;
   record.against = 0;
@@ -51,8 +51,8 @@ void Stm::StartHold(Instant now, Record& record, Voice by, bool refused) {
 void Stm::Confirm(Instant now, Record& record, const Observation& said) {
   record.against = Sum(record.against, said.weight);
   if (said.signal == Signal::kDead || record.against >= config_.demote_threshold) record.own = true;
-  if (!record.own) return;
   record.own_refused |= said.reason == Reason::kRefused;
+  if (!record.own) return;
   record.awaits_signal = false;
   Rehold(now, record);
 }
@@ -66,7 +66,7 @@ void Stm::StopHold(Record& record) {
 void Stm::Rehold(Instant now, Record& record) {
   if (Named(record) == 0 && !record.outside) return StopHold(record);
   const HoldTerms& terms = record.terms;
-  const std::uint32_t refused = record.witnesses.refused() + (record.own_refused ? 1 : 0);
+  const std::uint32_t refused = record.witnesses.refused() + (record.own && record.own_refused ? 1 : 0);
   if (terms.confirmers == 0 || terms.refused == Duration::zero() || refused <= terms.confirmers) {
     record.refused_at = kNever;
   } else if (record.refused_at == kNever) {

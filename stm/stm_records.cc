@@ -15,7 +15,7 @@ const Stm::Record* Stm::Find(PeerId peer) const {
   return found == slots_.end() ? nullptr : &records_[found->second];
 }
 
-Stm::Record* Stm::Make(PeerId peer, bool stranger) {
+Stm::Record* Stm::Make(const Tick& now, PeerId peer, bool stranger) {
   if (!MakeRoom(stranger)) return nullptr;
   std::uint32_t slot = static_cast<std::uint32_t>(records_.size());
   if (free_.empty()) {
@@ -28,6 +28,7 @@ Stm::Record* Stm::Make(PeerId peer, bool stranger) {
   Record& record = records_[slot];
   record.peer = peer;
   record.stranger = stranger;
+  record.trails.born = now.wall;
   strangers_ += stranger ? 1 : 0;
   return &record;
 }
@@ -133,7 +134,7 @@ bool Stm::TakeBack(Instant now, Record& record, PeerId observer) {
   if (trailed) {
     record.count -= std::min(part, record.count);
     Unmention(observer);
-    if (record.outside && !trails_.HasOutside(record.trails)) {
+    if (record.outside && !trails_.OutsideAgainst(record.trails)) {
       record.outside = false;
       Rehold(now, record);
     }
@@ -189,7 +190,7 @@ Explanation Stm::Explain(const Tick& now, PeerId peer) const {
           .left = record->running ? std::max(Duration::zero(), record->end - now.boot) : Duration::zero(),
           .confirmations = Named(*record) > 0 ? Named(*record) - 1 : 0,
           .confirmers = record->terms.confirmers,
-          .refusals = record->witnesses.refused() + (record->own_refused ? 1 : 0),
+          .refusals = record->witnesses.refused() + (record->own && record->own_refused ? 1 : 0),
           .condemned = Condemned(*record)};
       break;
     case State::kInactive:

@@ -32,7 +32,9 @@ Outcome Trails::Admit(List& list, const Observation& observation, WallTime stamp
   }
   Outcome outcome = Outcome::kApplied;
   if (at == kEnd) {
-    if (observation.timestamp.has_value() && stamp <= list.floor) return Outcome::kStale;
+    const bool outside = observation.timestamp.has_value();
+    if (outside && stamp <= list.floor) return Outcome::kStale;
+    if (outside && observation.signal == Signal::kHealthy && stamp < list.born) return Outcome::kStale;
     if (list.size == kObservers) MakeRoom(list, displaced);
     at = New(observation.observer);
     pool_[at].own = !observation.timestamp.has_value();
@@ -75,9 +77,9 @@ bool Trails::Remove(List& list, PeerId observer, std::uint32_t round, std::uint3
   return false;
 }
 
-bool Trails::HasOutside(const List& list) const {
+bool Trails::OutsideAgainst(const List& list) const {
   for (std::uint32_t at = list.head; at != kEnd; at = links_[at].next) {
-    if (!pool_[at].own) return true;
+    if (!pool_[at].own && pool_[at].signal != Signal::kHealthy) return true;
   }
   return false;
 }

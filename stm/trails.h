@@ -5,8 +5,9 @@
 //
 // One pool for all peers. A peer keeps at most 16 observers, the ones that were applied last; whoever is displaced
 // leaves the time of its last observation as the peer's floor, and an unknown observer at or below the floor is stale.
-// So a replay by more observers than are remembered changes nothing either. Our own trail is displaced last, and the
-// floor does not concern it. Allocates only while the pool grows. Not thread-safe; movable.
+// So a replay by more observers than are remembered changes nothing either. Nor does one of a kHealthy from before the
+// peer was first spoken against, when nothing was remembered of it: it is stale, too. Our own trail is displaced last,
+// and the floor does not concern it. Allocates only while the pool grows. Not thread-safe; movable.
 #pragma once
 
 #include <array>
@@ -29,6 +30,7 @@ class Trails {
     std::uint32_t head = kEnd;
     std::uint32_t size = 0;
     WallTime floor = WallTime::min();
+    WallTime born = WallTime::min();  // when the peer was first spoken against
   };
 
   // kApplied: the observation is new and is recorded; its observer's trail is now the first. kSuperseded: the same
@@ -43,8 +45,8 @@ class Trails {
   // Drops the trail of an observer; it leaves its floor. Returns whether there was one; `part` is what it had said in
   // `round`.
   bool Remove(List& list, PeerId observer, std::uint32_t round, std::uint32_t* part);
-  // Whether an observer other than ourselves has a trail.
-  bool HasOutside(const List& list) const;
+  // Whether an observer other than ourselves spoke against the peer last.
+  bool OutsideAgainst(const List& list) const;
   // Drops all trails of a peer; `each` is called with every observer.
   template <typename Each>
   void Clear(List& list, Each each) {

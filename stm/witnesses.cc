@@ -7,7 +7,7 @@ namespace nekton {
 namespace {
 
 // Lower is kept longer.
-auto Rank(const Witness& w) { return std::tuple(!w.counts, !w.refused, w.observer); }
+auto Rank(const Witness& w) { return std::tuple(!w.counts, !w.verdict, !w.refused, w.observer); }
 bool Before(const Witness& a, const Witness& b) { return Rank(a) < Rank(b); }
 
 }  // namespace
@@ -18,15 +18,11 @@ Witnesses::News Witnesses::Add(const Word& word, bool verdict, PeerId* displaced
   const auto at = std::find_if(witnesses_.begin(), end, [&](const Witness& w) { return w.observer == word.observer; });
   if (at != end) {
     const bool first_verdict = verdict && !at->verdict;
+    const bool more = first_verdict || (word.refused && !at->refused);
     at->verdict |= verdict;
-    if (at->counts) {
-      const bool more = first_verdict || (word.refused && !at->refused);
-      at->refused |= word.refused;
-      return more ? News::kMore : News::kNone;
-    }
-    if (!first_verdict) return News::kNone;
+    at->refused |= word.refused;
+    if (at->counts || !first_verdict) return more ? News::kMore : News::kNone;
     at->counts = true;
-    at->refused = word.refused;
     return News::kWitness;
   }
   const Witness witness{word.observer, true, word.refused, verdict};
@@ -51,7 +47,7 @@ bool Witnesses::Remove(PeerId observer) {
 }
 
 void Witnesses::Retire() {
-  for (std::size_t i = 0; i < size_; ++i) witnesses_[i].counts = witnesses_[i].refused = false;
+  for (std::size_t i = 0; i < size_; ++i) witnesses_[i].counts = false;
 }
 
 bool Witnesses::Has(PeerId observer) const {

@@ -1,7 +1,8 @@
 // The other members whose word against one peer has been heard, at one key of the peer.
 //
 // A small set of fixed size. Which members it keeps depends on the set of what was said alone, not on the order: those
-// that count before those that do not, those whose connection was refused before the rest, lower ids before higher.
+// that count before those that do not, verdicts before rumours, those whose connection was refused before the rest,
+// lower ids before higher. (Where more than 8 speak, and some more than once, a word may be lost with its place.)
 #pragma once
 
 #include <array>
@@ -22,8 +23,8 @@ struct Word {
 
 struct Witness {
   PeerId observer = kNoPeer;
-  bool counts = false;   // nothing healthy has been heard since it spoke; else it is only remembered
-  bool refused = false;  // counts alone
+  bool counts = false;   // no kHealthy has ended the doubt since it spoke; else it is only remembered
+  bool refused = false;  // the peer's port refused its connection
   bool verdict = false;  // it said that the peer is dead
 };
 
@@ -33,7 +34,7 @@ class Witnesses {
 
   enum class News : std::uint8_t {
     kNone,     // it had said so before, with no less
-    kMore,     // a witness that counts says more than before: refused, or a verdict
+    kMore,     // a known witness says more than before: refused, or a verdict
     kWitness,  // one more that counts: new, or it was only remembered and now gives its verdict
     kFull,     // there is no room for it
   };

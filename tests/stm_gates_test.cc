@@ -344,6 +344,22 @@ TEST(StmGate, AHealthyOnAnAbsentRecordPassesOneToThreeAndLeavesNoTrace) {
   EXPECT_EQ(scene.stm.records(), 0u);
 }
 
+// Of what it saw before anybody spoke against the peer nothing was remembered, so its age must tell.
+TEST(StmGate, AReplayOfAHealthyFromBeforeTheRecordIsStale) {
+  Scene scene(Scene::Mesh());
+  const Observation before = From(7, 1, Signal::kHealthy);
+  EXPECT_EQ(scene.Apply(before), Outcome::kNoEffect);
+  scene.At(nanoseconds(1));
+  scene.MakeSuspect();
+  scene.At(seconds(10));
+  EXPECT_EQ(scene.Apply(before), Outcome::kStale);
+  EXPECT_TRUE(scene.Running());
+  Observation then = From(8, 1, Signal::kHealthy);
+  then.timestamp = Scene::kWall + nanoseconds(1);
+  EXPECT_EQ(scene.Apply(then), Outcome::kApplied);  // at the very instant
+  EXPECT_FALSE(scene.Running());
+}
+
 // ---- Recorded in every case ----
 
 TEST(StmGate, TheObservationThatCommittedIsADuplicateAfterwards) {

@@ -320,6 +320,17 @@ TEST(StmRefused, OurOwnCountsAlsoAfterATimeout) {
   EXPECT_EQ(scene.HoldEnd(), seconds(1));
 }
 
+// The kSuspect that said so need not be the one that makes it our own evidence.
+TEST(StmRefused, OurOwnCountsWhicheverSignalSaidIt) {
+  Scene scene(Scene::Swim());
+  scene.terms = Of(3);
+  scene.Rumour(11, kKey, true);
+  scene.Apply({.peer = Scene::kPeer, .observer = Scene::kUs, .signal = Signal::kSuspect, .reason = Reason::kRefused});
+  EXPECT_EQ(scene.HoldEnd(), kMax + kMargin);
+  scene.Batch("ssss");
+  EXPECT_EQ(scene.HoldEnd(), seconds(1));
+}
+
 TEST(StmRefused, NotBeforeTheLastOfThem) {
   for (const auto& [at, end] :
        {std::pair(seconds(1) - kOne, nanoseconds(seconds(1))),

@@ -166,6 +166,7 @@ class StmModel {
     const bool room = peers_.size() < config_.max_records && (!stranger || strangers < config_.max_records / 2);
     if (!room && !Displace(true) && (stranger || !Displace(false))) return false;
     peers_[id].stranger = stranger;
+    peers_[id].born = now_.wall;
     return true;
   }
 
@@ -276,8 +277,8 @@ class StmModel {
     hold.ours.push_back(said.weight);
     const std::uint64_t all = std::accumulate(hold.ours.begin(), hold.ours.end(), std::uint64_t{0});
     hold.own |= said.signal == Signal::kDead || all >= config_.demote_threshold;
-    if (!hold.own) return;
     hold.own_refused |= said.reason == Reason::kRefused;
+    if (!hold.own) return;
     hold.awaits = false;
     peer.HoldChanged(now_.boot);
   }

@@ -64,6 +64,7 @@ struct StmModelPeer {
   std::vector<Counted> counted{};
   std::vector<Trail> trails{};  // the last applied first
   WallTime floor = WallTime::min();
+  WallTime born{};  // when it was first spoken against
   std::vector<Witness> witnesses{};
   HoldTerms terms{};
   std::optional<Hold> hold{};  // while it runs
@@ -95,7 +96,8 @@ struct StmModelPeer {
   std::uint32_t Named() const { return Voices() + (hold->own ? 1 : 0); }
   std::uint32_t Confirmations() const { return std::max(Named(), 1U) - 1; }
   std::uint32_t Marks() const {
-    return CountWitnesses([](const Witness& w) { return w.counts && w.refused; }) + (hold->own_refused ? 1 : 0);
+    return CountWitnesses([](const Witness& w) { return w.counts && w.refused; }) +
+           (hold->own && hold->own_refused ? 1 : 0);
   }
   bool Condemned() const {
     return Named() >= 2 && CountWitnesses([](const Witness& w) { return w.counts && w.verdict; }) > 0;
@@ -137,7 +139,7 @@ struct StmModelPeer {
   // Also where none runs: what was said so far counts no more.
   void StopHold() {
     hold.reset();
-    for (Witness& w : witnesses) w.counts = w.refused = false;
+    for (Witness& w : witnesses) w.counts = false;
   }
 
   // --- who said what
@@ -154,6 +156,7 @@ struct StmModelPeer {
     const auto at = static_cast<std::ptrdiff_t>(TrailOf(said.observer));
     if (at == std::ssize(trails)) {
       if (said.timestamp && *said.timestamp <= floor) return Outcome::kStale;
+      if (said.timestamp && said.signal == Signal::kHealthy && *said.timestamp < born) return Outcome::kStale;
       displaced = trails.size() == kObservers;
       if (displaced) DisplaceTrail();
       trails.insert(trails.begin(), Trail{said.observer, !said.timestamp, {now}});
@@ -177,17 +180,18 @@ struct StmModelPeer {
     for (Witness& w : witnesses) {
       if (w.observer != word.observer) continue;
       const bool first_verdict = verdict && !w.verdict;
-      const bool first_mark = word.refused && !w.refused && (w.counts || first_verdict);
+      const bool first_mark = word.refused && !w.refused;
       if (!first_verdict && !first_mark) return Outcome::kDuplicate;
       w.verdict |= verdict;
       w.refused |= first_mark;
-      w.counts = true;
+      w.counts |= first_verdict;
       return Outcome::kApplied;
     }
     witnesses.push_back({word.observer, true, word.refused, verdict});
     if (witnesses.size() <= kWitnesses) return Outcome::kApplied;
     const auto least = std::max_element(witnesses.begin(), witnesses.end(), [](const Witness& a, const Witness& b) {
-      return std::tuple(!a.counts, !a.refused, a.observer) < std::tuple(!b.counts, !b.refused, b.observer);
+      return std::tuple(!a.counts, !a.verdict, !a.refused, a.observer) <
+             std::tuple(!b.counts, !b.verdict, !b.refused, b.observer);
     });
     displaced = least->observer != word.observer;
     witnesses.erase(least);
@@ -201,9 +205,11 @@ struct StmModelPeer {
     const bool trailed = at < trails.size();
     if (trailed) DropTrail(at);
     const bool heard = std::erase_if(witnesses, [&](const Witness& w) { return w.observer == observer; }) > 0;
-    // The voice from outside has no name: it falls silent when nobody outside is left.
-    const bool silenced = trailed && hold && hold->outside &&
-                          std::all_of(trails.begin(), trails.end(), [](const Trail& trail) { return trail.own; });
+    // The voice from outside has no name: it falls silent when nobody outside speaks against the peer any more.
+    const bool silenced =
+        trailed && hold && hold->outside && std::all_of(trails.begin(), trails.end(), [](const Trail& t) {
+          return t.own || t.heard.back().signal == Signal::kHealthy;
+        });
     if (silenced) hold->outside = false;
     if (hold && Named() == 0 && !hold->outside) {
       StopHold();

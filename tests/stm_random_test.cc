@@ -204,11 +204,11 @@ class Laws {
 
   std::uint32_t Draw(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
 
-  std::vector<News> SomeNews(bool marks) {
+  std::vector<News> SomeNews() {
     std::vector<News> all(1 + Draw(2 * range_.observers));
     for (News& news : all) {
       news.key = {1, 1 + random_() % range_.keys};
-      news.word = {.observer = 20 + Draw(range_.observers), .refused = marks && Draw(3) == 0};
+      news.word = {.observer = 20 + Draw(range_.observers), .refused = Draw(3) == 0};
       news.verdict = Draw(4) == 0;
       if (!range_.one_word_each) continue;
       news.word.refused = news.word.observer % 3 == 0;
@@ -218,8 +218,7 @@ class Laws {
   }
 
   void Try(const StmConfig& config, Before before) {
-    // A mark that comes after a kHealthy, but before its observer's verdict, is void; after the verdict it is not.
-    const std::vector<News> all = SomeNews(before != Before::kCancelled);
+    const std::vector<News> all = SomeNews();
     const std::string want = Fate(config, before, all);
     for (int order = 0; order < 6; ++order) {
       std::vector<News> other = all;

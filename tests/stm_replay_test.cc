@@ -62,9 +62,8 @@ class Life {
     const PeerId peer = Draw(kPeers);
     LifeKey& key = keys_[peer];
     StmInput in{.now = now_, .peer = peer, .key = key, .terms = kTerms};
-    // Whose connection was refused says so each time: a mark that comes after the verdict is news (stm/witnesses.h).
     in.word.observer = kMembers + Draw(6);
-    in.word.refused = in.word.observer % 3 == 0;
+    in.word.refused = Draw(3) == 0;
     const std::uint32_t kind = Draw(100);
     if (kind < 60) {
       in.kind = Kind::kApply;
@@ -122,10 +121,11 @@ std::string Everything(const Stm& stm, const Tick& now) {
 }
 
 // Whether the manager let it in, so that it must know it again. (It keeps nothing of what it hears of a peer that left,
-// nor of a kHealthy about one that nobody had spoken against; and a restart at the key held is one more restart.)
+// nor of our own kHealthy about one that nobody had spoken against; and a restart at the key held is one more restart.)
 bool Remembered(const Stm& stm, const StmInput& in, std::optional<Outcome> outcome) {
   if (outcome == Outcome::kLeft || in.kind == Kind::kRestarted) return false;
-  return outcome != Outcome::kNoEffect || stm.Explain(in.now, in.peer).recorded;
+  const bool outside = in.kind == Kind::kApply && in.said.timestamp.has_value();
+  return outcome != Outcome::kNoEffect || outside || stm.Explain(in.now, in.peer).recorded;
 }
 
 // ---- T3: replays. ----

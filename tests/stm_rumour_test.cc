@@ -386,6 +386,20 @@ TEST(StmTakenBack, WhoIsHeardOfAgainMaySayItAgain) {
   EXPECT_EQ(scene.count(), 1u);
 }
 
+TEST(StmTakenBack, AHoldThatOnlyOutsidersBeganEndsWithTheLastThatSpeaksAgainstThePeer) {
+  Scene scene(Scene::Mesh());
+  scene.Outside(6, Signal::kSuspect);
+  scene.Outside(6, Signal::kHealthy);
+  scene.Outside(7, Signal::kDead);
+  scene.Outside(8, Signal::kDead);
+  EXPECT_EQ(scene.HoldEnd(), seconds(90));
+  scene.Left(7);
+  EXPECT_TRUE(scene.Running());
+  scene.Left(8);  // what 6 said last is that the peer lives
+  EXPECT_FALSE(scene.Running());
+  EXPECT_EQ(scene.state(), State::kSuspect);
+}
+
 TEST(StmTakenBack, WhatTheTakenBackSaidFromOutsideIsNotCountedAgain) {
   Scene scene(Scene::Mesh());
   scene.Suspect();

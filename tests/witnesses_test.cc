@@ -112,15 +112,23 @@ TEST(Witnesses, TheFirstVerdictOfARetiredOneCountsAgainAndNoSecond) {
   EXPECT_EQ(bench.Verdict(7), News::kNone);
 }
 
-TEST(Witnesses, AVerdictAfterRetirementBringsItsOwnMarkNotTheOldOne) {
-  Bench bench;
-  bench.Refused(7);
-  bench.Refused(8);
-  bench.witnesses.Retire();
-  bench.Verdict(7);
-  EXPECT_EQ(bench.witnesses.refused(), 0u);
-  bench.witnesses.Add({8, true}, true, &bench.displaced);
-  EXPECT_EQ(bench.witnesses.refused(), 1u);
+// Else the order of a rumour with a mark and a verdict would matter.
+TEST(Witnesses, AMarkIsNeverTakenBackAndCountsWithItsWitness) {
+  for (const bool mark_first : {false, true}) {
+    Bench bench;
+    bench.Rumour(7);
+    bench.witnesses.Retire();
+    if (mark_first) {
+      EXPECT_EQ(bench.Refused(7), News::kMore);
+    }
+    EXPECT_EQ(bench.witnesses.refused(), 0u);
+    EXPECT_EQ(bench.Verdict(7), News::kWitness);
+    if (!mark_first) {
+      EXPECT_EQ(bench.Refused(7), News::kMore);
+    }
+    EXPECT_EQ(bench.witnesses.refused(), 1u);
+    EXPECT_EQ(bench.Refused(7), News::kNone);
+  }
 }
 
 // ---- When there is no room ----
@@ -145,6 +153,17 @@ TEST(Witnesses, KeepsTheRefusedBeforeLowerIds) {
   EXPECT_EQ(bench.displaced, 16u);
   EXPECT_TRUE(bench.witnesses.Has(99));
   EXPECT_EQ(bench.witnesses.refused(), 1u);
+}
+
+TEST(Witnesses, KeepsVerdictsBeforeAllElse) {
+  Bench bench;
+  bench.Fill(10);
+  for (PeerId i = 0; i < Witnesses::kMax; ++i) bench.Refused(10 + i);
+  EXPECT_EQ(bench.Verdict(99), News::kMore);
+  EXPECT_EQ(bench.displaced, 17u);
+  EXPECT_TRUE(bench.witnesses.verdict());
+  EXPECT_EQ(bench.Refused(9), News::kMore);
+  EXPECT_EQ(bench.displaced, 16u);
 }
 
 TEST(Witnesses, KeepsThoseThatCountBeforeTheRetired) {
