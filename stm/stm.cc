@@ -159,7 +159,7 @@ Outcome Stm::Hear(const Input& in, LifeKey key, const Word& word, bool verdict, 
                      .observer = word.observer,
                      .weight = config_.rumour_weight,
                      .kind = verdict ? Testimony::Kind::kVerdict : Testimony::Kind::kRumour});
-  Rumoured(in, *record, newer, verdict, terms);
+  if (record->witnesses.Counts(word.observer)) Rumoured(in, *record, newer, verdict, terms);
   return Outcome::kApplied;
 }
 

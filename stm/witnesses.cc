@@ -55,6 +55,11 @@ bool Witnesses::Has(PeerId observer) const {
   return std::any_of(known.begin(), known.end(), [&](const Witness& w) { return w.observer == observer; });
 }
 
+bool Witnesses::Counts(PeerId observer) const {
+  const auto known = all();
+  return std::any_of(known.begin(), known.end(), [&](const Witness& w) { return w.observer == observer && w.counts; });
+}
+
 std::uint32_t Witnesses::counting() const {
   const auto known = all();
   return static_cast<std::uint32_t>(

@@ -50,6 +50,7 @@ class Witnesses {
 
   std::span<const Witness> all() const { return {witnesses_.data(), size_}; }
   bool Has(PeerId observer) const;
+  bool Counts(PeerId observer) const;
   std::uint32_t counting() const;
   std::uint32_t refused() const;  // of those that count
   bool verdict() const;           // one of those that count gave one

@@ -300,6 +300,7 @@ class StmModel {
     counters_.witnesses_displaced += displaced ? 1 : 0;
     if (outcome != Outcome::kApplied) return outcome;
     Touch(peer);
+    if (!peer.Counts(word.observer)) return Outcome::kApplied;  // a mark of one that is only remembered
     const Peer::Hold begun{.start = {}, .own = false, .own_refused = false, .outside = false};
     if (peer.state == State::kActive) {
       if (Total(peer) < config_.demote_threshold) return Outcome::kApplied;

@@ -175,6 +175,11 @@ struct StmModelPeer {
     return again ? Outcome::kSuperseded : Outcome::kApplied;
   }
 
+  bool Counts(PeerId observer) const {
+    return std::any_of(witnesses.begin(), witnesses.end(),
+                       [&](const Witness& w) { return w.observer == observer && w.counts; });
+  }
+
   // kApplied, kDuplicate or kFull.
   Outcome Witnessed(const Word& word, bool verdict, bool& displaced) {
     for (Witness& w : witnesses) {

@@ -186,6 +186,18 @@ TEST(StmRumour, OfTheDeadVoidsTheHealthySoFar) {
   EXPECT_EQ(scene.Changes(), "");
 }
 
+// It said so before the kHealthy; that its port was refused, too, is remembered and moves nothing.
+TEST(StmRumour, AMarkOfOneThatIsOnlyRememberedStartsNoHoldAgain) {
+  Scene scene(Scene::Swim());
+  scene.Rumour(7);
+  scene.Healthy();
+  EXPECT_EQ(scene.Rumour(7, kKey, true), Outcome::kApplied);
+  EXPECT_FALSE(scene.Running());
+  EXPECT_EQ(scene.count(), 1u);  // and the promotion goes on
+  scene.Healthy();
+  EXPECT_EQ(scene.state(), State::kActive);
+}
+
 // ---- When there is no room ----
 
 TEST(StmRumour, EightObserversAreKept) {
