@@ -26,6 +26,21 @@ if(NEKTON_FUZZ)
   target_link_options(nekton_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# nekton_use_boost_math(<source>...): lets these files alone include Boost.Math. It is headers only and in no header of
+# ours, so those who use an installed nekton do not need it.
+function(nekton_use_boost_math)
+  find_path(NEKTON_BOOST_INCLUDE_DIR boost/math/special_functions/gamma.hpp HINTS "${Boost_INCLUDE_DIR}" ENV BOOST_ROOT)
+  mark_as_advanced(NEKTON_BOOST_INCLUDE_DIR)
+  if(NOT NEKTON_BOOST_INCLUDE_DIR)
+    message(FATAL_ERROR "Boost.Math was not found (boost/math/special_functions/gamma.hpp). Install it (Debian: "
+                        "libboost-dev), or set NEKTON_BOOST_INCLUDE_DIR to the directory that holds boost/.")
+  endif()
+  # The compiler's own directories must not be named again: it would change their order.
+  if(NOT NEKTON_BOOST_INCLUDE_DIR IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-isystem;${NEKTON_BOOST_INCLUDE_DIR}")
+  endif()
+endfunction()
+
 # <name>_sources := the room's *.cc, looked up anew at every build.
 function(nekton_glob_room name)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${name}/*.cc")

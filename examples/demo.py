@@ -37,14 +37,14 @@ class Failed(Exception):
 class Agent:
     """One process of `nekton agent --json`. Its events are handed to `hear(agent, event)` on a thread of its own."""
 
-    def __init__(self, binary, name, bind, seed, hear):
+    def __init__(self, binary, name, bind, seed, detector, hear):
         self.name = name
         self.hear = hear
         self.started = threading.Event()
         self.info = {}
         self.answers = []
         self.began = now()
-        command = [binary, "agent", "--json", "--name", name, "--bind", bind]
+        command = [binary, "agent", "--json", "--name", name, "--bind", bind, "--detector", detector]
         if seed:
             command += ["--join", seed]
         # A session of its own: Ctrl-C on the terminal is for the demonstration, which ends its agents itself.
@@ -166,6 +166,7 @@ class Demo:
     def __init__(self, options):
         self.out = Output(options.json)
         self.binary = options.binary
+        self.detector = options.detector
         self.names = NAMES[:options.nodes]
         self.agents = {}  # the running ones by name
         self.all = []     # every process ever started
@@ -189,7 +190,7 @@ class Demo:
             self.changed.notify_all()
 
     def launch(self, name, bind="127.0.0.1:0", seed=None):
-        agent = Agent(self.binary, name, bind, seed, self.hear)
+        agent = Agent(self.binary, name, bind, seed, self.detector, self.hear)
         self.all.append(agent)
         if not agent.started.wait(DEADLINE_S) or not agent.info:
             raise Failed(f"{name} did not start")
@@ -474,8 +475,6 @@ def parse(arguments):
     parser.add_argument("--nodes", type=int, default=5, help="3 to 20")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     options = parser.parse_args(arguments)
-    if options.detector == "phi":
-        parser.error("--detector phi: not available yet; use fixed")
     if not 3 <= options.nodes <= len(NAMES):
         parser.error(f"--nodes: must be from 3 to {len(NAMES)}")
     if not os.access(options.binary, os.X_OK):

@@ -15,7 +15,7 @@ Installs what is missing (tests/packages.txt; Debian 12), builds build/release, 
 Takes about 25 s once it is built.
 
   --nodes N             members, 3 to 20 (default 5)
-  --detector DETECTOR   fixed (default); phi is not available yet
+  --detector DETECTOR   fixed (default) or phi
   --json                one JSON object for each step and observation, the last one is a summary
   --binary PATH         the command nekton to use, instead of build/release/bin/nekton
   --no-build            installs and builds nothing
@@ -41,8 +41,7 @@ while (($#)); do
     --nodes | --detector | --binary)
       (($# > 1)) || refuse "$1: needs a value"
       case "$1=$2" in
-        --detector=phi) refuse "--detector phi: not available yet; use fixed" ;;
-        --detector=fixed | --binary=?*) ;;
+        --detector=fixed | --detector=phi | --binary=?*) ;;
         --nodes=[3-9] | --nodes=1[0-9] | --nodes=20) ;;
         --nodes=*) refuse "--nodes \"$2\": must be from 3 to 20" ;;
         *) refuse "$1 \"$2\": no such value" ;;

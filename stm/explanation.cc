@@ -29,7 +29,7 @@ std::string StateLine(const Explanation& why, const Namer& name) {
   if (!why.transition.has_value()) {
     return absl::StrCat(line, why.state == State::kInactive ? ": it was dead when we first heard of it" : "");
   }
-  absl::StrAppend(&line, " for ", Seconds(why.since), ": ", Absl(Name(*why.transition)));
+  absl::StrAppend(&line, " for ", Seconds(why.since), ": ", Absl(InWords(*why.transition, why.state)));
   if (why.observer != kNoPeer) absl::StrAppend(&line, ", completed by ", name(why.observer));
   return line;
 }
@@ -60,7 +60,9 @@ std::string HoldLine(const Explanation::Hold& hold) {
   if (!hold.running) return "hold cancelled; the next signals decide";
   std::string line = absl::StrCat("INACTIVE in ", Seconds(hold.left));
   if (hold.awaits_signal) absl::StrAppend(&line, ", but not before one more SUSPECT signal of ours");
-  absl::StrAppend(&line, hold.own ? "; our own evidence" : "; only heard of");
+  absl::StrAppend(&line, hold.own       ? "; our own evidence"
+                         : hold.outside ? "; what the application handed in"
+                                        : "; only heard of");
   if (hold.confirmers > 0) {
     absl::StrAppend(&line, ", ", Times(hold.confirmations, "confirmation"), " of ", hold.confirmers,
                     " that shorten the hold");

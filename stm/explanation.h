@@ -23,8 +23,8 @@ struct Testimony {
   Kind kind = Kind::kSignal;
   Signal signal = Signal::kHealthy;  // kSignal
   Reason reason = Reason::kHeard;    // kSignal
-  PeerId observer = kNoPeer;         // kNoPeer: the peer itself (kRefutation)
-  std::uint32_t weight = 1;          // kSignal
+  PeerId observer = kNoPeer;         // kNoPeer: the peer itself (kRefutation); kForgottenPeer
+  std::uint32_t weight = 1;          // kSignal; of several alike at one instant: their sum
   Instant at{};                      // when it was applied
 };
 std::string_view Name(Testimony::Kind kind);  // "signal", "rumour", "verdict", "refutation"
@@ -51,7 +51,8 @@ struct Explanation {
   // SUSPECT. A hold that was cancelled by a kHealthy does not run.
   struct Hold {
     bool running = false;
-    bool own = false;            // our own evidence stands behind it; else we only heard of it
+    bool own = false;            // our own evidence stands behind it; else we only heard of it,
+    bool outside = false;        // or others' observations that the application handed in began it
     bool awaits_signal = false;  // we paused: it does not end before one more kSuspect of ours
     Duration left{};             // until INACTIVE, as things stand; 0 if it does not run
     std::uint32_t confirmations = 0;

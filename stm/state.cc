@@ -40,4 +40,30 @@ std::string_view Name(Transition transition) {
   return "unknown";
 }
 
+std::string_view InWords(Transition transition, State to) {
+  switch (transition) {
+    case Transition::kDemotionThreshold:
+      return "enough evidence against it here";
+    case Transition::kPromotionThreshold:
+      return "it answers again";
+    case Transition::kRecoveryWindowElapsed:
+      return "healthy after the recovery window";
+    case Transition::kConfirmDeadHoldElapsed:
+      return "its hold ran out";
+    case Transition::kGossip:
+      return to == State::kSuspect ? "another member suspects it" : "a verdict of the group";
+    case Transition::kRefuted:
+      return "refuted";
+    case Transition::kRestarted:
+      return "restarted";
+    case Transition::kReplaced:
+      return "replaced";
+    case Transition::kLeft:
+      return "it left";
+    case Transition::kRefused:
+      return "its port refused the connection";
+  }
+  return "?";
+}
+
 }  // namespace nekton

@@ -13,6 +13,7 @@ namespace nekton {
 // after Stm::Forget. A handle never travels on the wire.
 using PeerId = std::uint32_t;
 inline constexpr PeerId kNoPeer = 0xffffffff;
+inline constexpr PeerId kForgottenPeer = 0xfffffffe;  // in explanations: somebody whose handle has been given up
 
 enum class State : std::uint8_t { kActive, kSuspect, kInactive };
 
@@ -44,5 +45,7 @@ struct StateChange {
 
 std::string_view Name(State state);            // "ACTIVE", "SUSPECT", "INACTIVE"
 std::string_view Name(Transition transition);  // "demotion_threshold", ...
+// The same for people, of a transition into `to`: "its hold ran out". The wording may change.
+std::string_view InWords(Transition transition, State to);
 
 }  // namespace nekton

@@ -74,9 +74,9 @@ absl::Status Stm::Check(const Tick& now, const Observation& observation) const {
     mistakes.Add("signal", absl::StrCat(static_cast<unsigned>(observation.signal)), "no such signal");
   }
   if (observation.timestamp.has_value() && *observation.timestamp > now.wall + config_.max_future_skew) {
-    mistakes.Add(
-        "timestamp", absl::StrCat(DurationText(*observation.timestamp - now.wall), " ahead"),
-        absl::StrCat("must not be further ahead than max_future_skew = ", DurationText(config_.max_future_skew)));
+    mistakes.Add("timestamp", DurationText(observation.timestamp->time_since_epoch()),
+                 absl::StrCat("must not be further ahead of our clock, ", DurationText(now.wall.time_since_epoch()),
+                              ", than max_future_skew = ", DurationText(config_.max_future_skew)));
   }
   return mistakes.status();
 }
@@ -236,7 +236,7 @@ void Stm::Healthy(const Input& in, Record& record, std::uint32_t weight, bool re
         return CommitActive(in, record, refuted ? Transition::kRefuted : Transition::kPromotionThreshold);
       }
       StopHold(record);
-      return record.witnesses.Retire();
+      return EndDoubt(record);
     case State::kInactive:
       if (config_.revive == Revive::kRefutation && refuted) return CommitActive(in, record, Transition::kRefuted);
       if (config_.revive != Revive::kHealthy) return;
@@ -255,12 +255,14 @@ void Stm::Suspect(const Input& in, Record& record, const Observation& said, bool
   switch (record.state) {
     case State::kActive:
       Add(record, said.weight, true);
+      if (own) record.against = Sum(record.against, said.weight);
       if (said.signal != Signal::kDead && !Demotes(record)) return;
       CommitSuspect(in, record, refused ? Transition::kRefused : Transition::kDemotionThreshold, terms);
-      return StartHold(in.now.boot, record, own ? Voice::kOwn : Voice::kOutside, refused);
+      return BeginHold(in, record, said);
     case State::kSuspect:
       ClearCount(record);
       if (newer || !record.running) {
+        record.against = own ? said.weight : 0;
         return StartHold(in.now.boot, record, own ? Voice::kOwn : Voice::kOutside, refused);
       }
       if (own) Confirm(in.now.boot, record, said);
@@ -278,7 +280,10 @@ void Stm::Rumoured(const Input& in, Record& record, bool newer, bool verdict, co
   }
   ClearCount(record);
   if (record.state != State::kSuspect) return;
-  if (newer || !record.running) return StartHold(in.now.boot, record, Voice::kOthers, false);
+  if (newer || !record.running) {
+    record.against = 0;
+    return StartHold(in.now.boot, record, Voice::kOthers, false);
+  }
   if (verdict) record.awaits_signal = false;
   Rehold(in.now.boot, record);
 }

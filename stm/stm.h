@@ -153,6 +153,10 @@ class Stm {
     LifeKey key;
   };
   std::optional<Hold> HoldOf(PeerId peer) const;
+  // The newest key that an applied input spoke of; {} without a record.
+  LifeKey KeyOf(PeerId peer) const;
+  // Whether the word of this member counts against the peer now.
+  bool Accuses(PeerId observer, PeerId peer) const;
   // Why the peer is in its state.
   Explanation Explain(const Tick& now, PeerId peer) const;
 
@@ -199,7 +203,7 @@ class Stm {
     bool own = false;           // our own evidence stands behind the running hold
     bool own_refused = false;   // we said since it began that its port refused us
     bool outside = false;       // observations from outside began the running hold
-    std::uint32_t against = 0;  // our own kSuspect since it began
+    std::uint32_t against = 0;  // our own kSuspect in this doubt: since it began, or since the peer was healthy
     bool awaits_signal = false;
     std::array<Remembered, kRecent> recent{};
     std::uint8_t recent_at = 0;
@@ -240,6 +244,7 @@ class Stm {
   static std::uint32_t Named(const Record& record);
   static bool Condemned(const Record& record);
   static End HoldEnd(const Record& record);
+  void BeginHold(const Input& in, Record& record, const Observation& said);
   void StartHold(Instant now, Record& record, Voice by, bool refused);
   void Confirm(Instant now, Record& record, const Observation& said);
   void StopHold(Record& record);
@@ -262,6 +267,7 @@ class Stm {
   void Touch(const Tick& now, Record& record, WallTime stamp);
   void Remember(Record& record, const Remembered& what);
   static void ClearCount(Record& record);
+  static void EndDoubt(Record& record);     // what others said counts no more
   static void ResetCounts(Record& record);  // and what others said counts no more
   Deadlines& IdleOf(const Record& record) { return record.stranger ? idle_strangers_ : idle_; }
   bool Counts(PeerId observer) const;

@@ -16,7 +16,7 @@ struct StmCounters {
   std::uint64_t witnesses_displaced = 0;            // members whose word made room for another's
   std::uint64_t taken_back = 0;  // words of observers that were then suspected, failed, left or restarted
   std::uint64_t flaps = 0;       // returns from SUSPECT to ACTIVE
-  std::uint64_t pauses = 0;      // gaps, our own pauses and our deafness, that were excused
+  std::uint64_t pauses = 0;      // our own pauses and times of deafness that some hold was excused for
 
   std::uint64_t of(Outcome outcome) const { return outcomes[static_cast<std::size_t>(outcome)]; }
 

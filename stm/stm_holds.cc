@@ -40,11 +40,26 @@ void Stm::StartHold(Instant now, Record& record, Voice by, bool refused) {
   record.own_refused = by == Voice::kOwn && refused;
   record.outside = by == Voice::kOutside;
   record.awaits_signal = false;
-  record.against = 0;
   record.start = now;
   record.refused_at = kNever;
   record.excused = Duration::zero();
   Rehold(now, record);
+}
+
+// A signal has made it SUSPECT, alone or with what was said before. Whose word it is now does not depend on which came
+// last: it is our own if ours alone would have done, else that of the members who spoke, else that of outsiders.
+void Stm::BeginHold(const Input& in, Record& record, const Observation& said) {
+  const bool refused = said.reason == Reason::kRefused;
+  const bool own = !said.timestamp.has_value();
+  if ((own && said.signal == Signal::kDead) || record.against >= config_.demote_threshold) {
+    return StartHold(in.now.boot, record, Voice::kOwn, own && refused);
+  }
+  if (record.witnesses.counting() > 0 && !trails_.OutsideAgainst(record.trails)) {
+    StartHold(in.now.boot, record, Voice::kOthers, false);
+  } else {
+    StartHold(in.now.boot, record, trails_.OutsideAgainst(record.trails) ? Voice::kOutside : Voice::kOwn, false);
+  }
+  record.own_refused = own && refused;
 }
 
 // One more kSuspect or kDead of our own. We stand behind what others began when it is as much as would have begun it.
@@ -87,16 +102,18 @@ void Stm::Deaf(const Tick& now, Instant from, Instant to) {
 }
 
 void Stm::Excuse(Instant now, Instant from, Instant to) {
-  ++counters_.pauses;
   held_.clear();
+  bool any = false;
   for (const Deadlines::Entry& hold : holds_.entries()) held_.push_back(hold.id);
   for (const PeerId peer : held_) {
     Record& record = *Find(peer);
     if (std::max(from, record.start) >= to) continue;
+    any = true;
     record.excused = Longer(record.excused, to - std::max(from, record.start));
     record.awaits_signal = record.own;
     Rehold(now, record);
   }
+  counters_.pauses += any ? 1 : 0;
 }
 
 // We were due at NextDeadline(), or at once if that had passed when we last ran.

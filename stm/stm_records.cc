@@ -58,8 +58,15 @@ void Stm::Release(Record& record) {
 }
 
 void Stm::Forget(PeerId peer) {
+  if (peer == kNoPeer) return;
   if (Record* record = Find(peer); record != nullptr) Release(*record);
   Withdraw(last_, peer);
+  for (Record& record : records_) {  // its handle may soon be another's
+    if (record.by == peer) record.by = kForgottenPeer;
+    for (Remembered& said : record.recent) {
+      if (said.observer == peer) said.observer = kForgottenPeer;
+    }
+  }
 }
 
 // We have evidence of our own, or a member's.
@@ -76,7 +83,7 @@ bool Stm::Raise(Record& record, LifeKey newer) {
   if (newer <= record.key) return false;
   if (newer.generation != record.key.generation) {
     record.flaps = 0;
-    if (record.state == State::kActive) ClearCount(record);
+    if (record.state == State::kActive) ClearCount(record), record.against = 0;
   }
   record.key = newer;
   record.gone = false;
@@ -94,6 +101,13 @@ void Stm::Touch(const Tick& now, Record& record, WallTime stamp) {
 }
 
 void Stm::Remember(Record& record, const Remembered& what) {
+  // A failed round is many alike at one instant, which must not push out what others said.
+  Remembered& last = record.recent[(record.recent_at + kRecent - 1) % kRecent];
+  if (last.weight > 0 && last.at == what.at && last.observer == what.observer && last.kind == what.kind &&
+      last.signal == what.signal && last.reason == what.reason) {
+    last.weight = Sum(last.weight, what.weight);
+    return;
+  }
   record.recent[record.recent_at] = what;
   record.recent_at = static_cast<std::uint8_t>((record.recent_at + 1) % kRecent);
 }
@@ -105,7 +119,13 @@ void Stm::ClearCount(Record& record) {
 
 void Stm::ResetCounts(Record& record) {
   ClearCount(record);
+  record.against = 0;
+  EndDoubt(record);
+}
+
+void Stm::EndDoubt(Record& record) {
   record.witnesses.Retire();
+  ++record.trails.doubt;
 }
 
 // ---- Whose word counts. ----
@@ -149,6 +169,16 @@ bool Stm::TakeBack(Instant now, Record& record, PeerId observer) {
 
 // ---- What is known. ----
 
+LifeKey Stm::KeyOf(PeerId peer) const {
+  const Record* record = Find(peer);
+  return record == nullptr ? LifeKey{} : record->key;
+}
+
+bool Stm::Accuses(PeerId observer, PeerId peer) const {
+  const Record* record = Find(peer);
+  return record != nullptr && record->witnesses.Counts(observer);
+}
+
 State Stm::StateOf(PeerId peer) const {
   const Record* record = Find(peer);
   return record == nullptr ? State::kActive : record->state;
@@ -186,6 +216,7 @@ Explanation Stm::Explain(const Tick& now, PeerId peer) const {
       why.hold = Explanation::Hold{
           .running = record->running,
           .own = record->own,
+          .outside = record->outside,
           .awaits_signal = record->awaits_signal,
           .left = record->running ? std::max(Duration::zero(), record->end - now.boot) : Duration::zero(),
           .confirmations = Named(*record) > 0 ? Named(*record) - 1 : 0,

@@ -56,6 +56,7 @@ Outcome Trails::Admit(List& list, const Observation& observation, WallTime stamp
     }
   }
   pool_[at].Take(observation, stamp);
+  pool_[at].doubt = list.doubt;
   return outcome;
 }
 
@@ -79,7 +80,8 @@ bool Trails::Remove(List& list, PeerId observer, std::uint32_t round, std::uint3
 
 bool Trails::OutsideAgainst(const List& list) const {
   for (std::uint32_t at = list.head; at != kEnd; at = links_[at].next) {
-    if (!pool_[at].own && pool_[at].signal != Signal::kHealthy) return true;
+    const Trail& trail = pool_[at];
+    if (!trail.own && trail.signal != Signal::kHealthy && trail.doubt == list.doubt) return true;
   }
   return false;
 }

@@ -31,6 +31,7 @@ class Trails {
     std::uint32_t size = 0;
     WallTime floor = WallTime::min();
     WallTime born = WallTime::min();  // when the peer was first spoken against
+    std::uint32_t doubt = 0;          // raised whenever a kHealthy ends one: what was said before is void
   };
 
   // kApplied: the observation is new and is recorded; its observer's trail is now the first. kSuperseded: the same
@@ -45,7 +46,7 @@ class Trails {
   // Drops the trail of an observer; it leaves its floor. Returns whether there was one; `part` is what it had said in
   // `round`.
   bool Remove(List& list, PeerId observer, std::uint32_t round, std::uint32_t* part);
-  // Whether an observer other than ourselves spoke against the peer last.
+  // Whether an observer other than ourselves spoke against the peer last, and in this doubt.
   bool OutsideAgainst(const List& list) const;
   // Drops all trails of a peer; `each` is called with every observer.
   template <typename Each>
@@ -71,6 +72,7 @@ class Trails {
     std::array<std::uint64_t, kNonces> nonces{};  // of this epoch, a ring
     std::uint32_t part = 0;
     std::uint32_t part_round = 0;
+    std::uint32_t doubt = 0;
     std::uint8_t nonce_count = 0;
     std::uint8_t nonce_at = 0;
     Signal signal = Signal::kHealthy;

@@ -149,10 +149,8 @@ void CheckIdentity(const Config& c, Check& check) {
   if (std::any_of(c.label.begin(), c.label.end(), is_control)) {
     check.Fail("label", Quoted(c.label), "must have no control characters");
   }
-  if (c.detector == DetectorKind::kPhi) {
-    check.Fail("detector", "phi", "not available yet; use fixed");
-  } else if (c.detector != DetectorKind::kFixed) {
-    check.Fail("detector", absl::StrCat(static_cast<unsigned>(c.detector)), "no such detector; use fixed");
+  if (c.detector != DetectorKind::kFixed && c.detector != DetectorKind::kPhi) {
+    check.Fail("detector", absl::StrCat(static_cast<unsigned>(c.detector)), "no such detector; use fixed or phi");
   }
 }
 
@@ -213,6 +211,13 @@ void CheckProbing(const Config& c, Check& check) {
   if (c.rumour_weight < 1 || c.rumour_weight > c.attempts) {
     check.Fail("rumour_weight", Text(std::uint64_t{c.rumour_weight}),
                absl::StrCat("must be from 1 to attempts = ", c.attempts));
+  }
+  check.Range("phi_threshold", c.phi_threshold, 0.1, 16.0);
+  if (c.rumour_weight >= 1 && c.rumour_weight <= c.attempts && c.confirmers < kAccusersMax &&
+      c.rumour_weight * (c.confirmers + 1) < c.attempts) {
+    check.Fail("rumour_weight", Text(std::uint64_t{c.rumour_weight}),
+               absl::StrCat("the confirmers + 1 = ", c.confirmers + 1,
+                            " members that an accusation can name must weigh attempts = ", c.attempts, " together"));
   }
   check.Count("confirmers", c.confirmers, 0, kAccusersMax - 1);
 }

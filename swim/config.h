@@ -16,7 +16,9 @@
 
 namespace nekton {
 
-enum class DetectorKind : std::uint8_t { kFixed, kPhi };  // kPhi: refused by Validate() in this release
+// When the next attempt of a probe round goes out, and so how many there are: after a fixed share of the period, or
+// when the answer is late for this peer (phi accrual).
+enum class DetectorKind : std::uint8_t { kFixed, kPhi };
 
 struct Config {
   // Who and where.
@@ -36,6 +38,7 @@ struct Config {
   std::uint32_t attempts = 5;                 // tries in one round, 1-8; 1 is classic SWIM
   std::uint32_t relays = 2;                   // k, relays asked per attempt, 0-8
   bool stream_ping = true;                    // the last attempt also goes over the stream
+  double phi_threshold = 3;                   // detector kPhi: one answer in 10^this is taken for late; 0.1-16
 
   // Suspicion (Lifeguard IV-B; stm.h).
   std::uint32_t promote_threshold = 2;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "phi/fixed_deadline.h"
 #include "swim/engine_impl.h"
 #include "swim/tags.h"
 
@@ -76,7 +75,11 @@ Engine::Impl::Impl(const Config& config, const Address& self)
       random_(config.seed ^ MemberId(config.name, config.generation)),
       table_(config.members_max),
       stm_(config.Stm()),
-      detector_(std::make_unique<FixedDeadline>(config.period / config.attempts, 3.0)),
+      fixed_(config.period / config.attempts, config.phi_threshold),
+      phi_({.threshold = config.phi_threshold,
+            .mean = config.period / config.attempts / 4,
+            .deviation = config.period / config.attempts / 4}),
+      detector_(DetectorOf(config.detector)),
       rounds_(static_cast<std::uint32_t>(random_.Next())),
       suspicions_(std::min<std::size_t>(config.confirmers + 1, kAccusersMax)) {
   const PeerId row = table_.Add(config.name, self, {config.generation, 0}, MemberStatus::kActive, random_);
@@ -186,6 +189,7 @@ absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox
         if constexpr (std::is_same_v<Order, Join>) return TakeContacts(out, order);
         if constexpr (std::is_same_v<Order, Leave>) return BeginLeave(out, order);
         if constexpr (std::is_same_v<Order, Observe>) return TakeObservations(out, order);
+        if constexpr (std::is_same_v<Order, Reconfigure>) return Swap(order);
       },
       command);
   Finish(out);

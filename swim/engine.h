@@ -64,12 +64,18 @@ struct PeerObservation {
   std::uint64_t nonce = 0;     // 64 random bits, new for each observation
   WallTime timestamp{};        // when it was made, by the observer's clock
 };
+// A hold that they begin is not preceded by a failed round, so of Config::tolerated_pause it grants a period less.
 // Applied in order; later ones meet the state that earlier ones made. InvalidArgument or NotFound with every mistake,
 // one a line: then none is applied. That one is a duplicate, stale or out of order is no mistake; it is counted.
 struct Observe {
   std::vector<PeerObservation> observations;
 };
-using Command = std::variant<Join, Leave, Observe>;
+// Swaps the detector while the engine runs. What both have learned stays (each is fed all the time), signals that were
+// given stand, and an attempt that waits for an answer keeps the later of its two deadlines.
+struct Reconfigure {
+  DetectorKind detector = DetectorKind::kFixed;
+};
+using Command = std::variant<Join, Leave, Observe, Reconfigure>;
 
 // Names a store request (views, leases: later parts of the engine's contract; no engine emits one yet).
 using StoreId = std::uint64_t;

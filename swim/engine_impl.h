@@ -16,6 +16,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "phi/detector.h"
+#include "phi/fixed_deadline.h"
+#include "phi/phi_probe.h"
 #include "stm/deadlines.h"
 #include "stm/stm.h"
 #include "swim/contacts.h"
@@ -73,6 +75,8 @@ class Engine::Impl {
     bool reconnect = false;      // after a separation: what it brings is news to others too
   };
   using Rows = absl::InlinedVector<PeerId, 16>;
+  // Rounds at the accused, beside the regular one (rule E).
+  static constexpr std::size_t kExtraRoundsMax = 8;
 
   // --- engine.cc
   bool Begin(const Tick& now, Outbox& out);  // false: we are gone, the input is ignored
@@ -84,8 +88,8 @@ class Engine::Impl {
 
   // --- engine_frames.cc
   Frame Header(FrameType type, std::uint32_t sequence) const;
-  // Sends a frame with `forced` rows' news first, then, if asked, what is to be disseminated. To the accused, and to who
-  // asks it for us, a forced SUSPECT's accusation goes also while its hold is cancelled; to others it does not.
+  // Sends a frame with `forced` rows' news first, then, if asked, what is to be disseminated. To the accused, and to
+  // who asks it for us, a forced SUSPECT's accusation goes also while its hold is cancelled; to others it does not.
   void Send(Outbox& out, const Address& to, const Frame& frame, Purpose purpose, std::span<const PeerId> forced,
             bool piggyback);
   bool AddNews(FrameWriter& writer, Update news) const;
@@ -111,6 +115,11 @@ class Engine::Impl {
   std::uint32_t SendsPerUpdate() const;
 
   // --- engine_probe.cc
+  Detector* DetectorOf(DetectorKind kind);
+  absl::Status Swap(const Reconfigure& order);
+  void Learn(PeerId target, Instant opened);
+  void Unlearn(PeerId row);
+  Instant AttemptDue(PeerId target, Instant sent) const;
   void PeriodTick(Outbox& out);
   void StartRound(Outbox& out, PeerId target, bool accusing);
   void AttemptsDue(Outbox& out);
@@ -150,6 +159,8 @@ class Engine::Impl {
   void MergeAccusers(PeerId row, const Update& update);
   std::uint32_t Confidence(PeerId observer) const;
   bool HasWitness(PeerId row, const Update& update) const;
+  void LookOurselves(Outbox& out, PeerId row);
+  std::uint64_t FormerGeneration(PeerId row) const;
   void Refute(Outbox& out, std::uint64_t incarnation, const Update* accusation);
   void BecomeGeneration(std::uint64_t generation);
   void Displaced(Outbox& out, const Update& update);
@@ -195,7 +206,10 @@ class Engine::Impl {
   Random random_;
   MemberTable table_;
   Stm stm_;
-  std::unique_ptr<Detector> detector_;
+  // Both are fed, so that a swap finds what it needs.
+  FixedDeadline fixed_;
+  PhiProbe phi_;
+  Detector* detector_;  // the one that is asked
   Dissemination news_;
   ProbeRounds rounds_;
   Relays relays_;

@@ -31,6 +31,11 @@ absl::StatusOr<Observation> Engine::Impl::Understand(const PeerObservation& said
     return absl::InvalidArgumentError(
         absl::StrCat("epoch = ", said.epoch, ": ", Quoted(said.peer), " has generation ", known, " here"));
   }
+  if (!own && (said.nonce == 0 || said.timestamp == WallTime{})) {
+    return absl::InvalidArgumentError(said.nonce == 0
+                                          ? "nonce = 0: each observation of another has one of its own"
+                                          : "timestamp: an observation of another must say when it was made");
+  }
   if (own) return Own(peer, said.signal, Reason::kApplication, 1);
   return Observation{.peer = peer,
                      .observer = observer,
@@ -64,14 +69,17 @@ absl::Status Engine::Impl::TakeObservations(Outbox& out, const Observe& observe)
     stm_.Apply(now_, observation, table_[peer].key, Terms(), changes_);
     const auto after = stm_.HoldOf(peer);
     Cause cause;
-    cause.own = true;
+    cause.own = observation.observer == kSelf;
     cause.reason = Reason::kApplication;
     cause.observers = {table_[observation.observer].who->name};
     Commit(out, &cause);
     const bool ran = before.has_value() && before->running;
     if (after.has_value() && after->running && (!ran || after->own != before->own)) {
-      // As if a round of ours had failed; what others saw we vouch for.
-      Accuse(peer, false);
+      // As if a round had failed: ours, or that of the member who saw it, whose one voice it stays wherever it is handed
+      // in. Our rounds go on at it in either case.
+      suspicions_.MarkOwn(peer);
+      row_timers_.Cancel(peer);
+      suspicions_.Merge(peer, {table_[observation.observer].id, false});
       news_.Put(peer);
     } else if (ran && after.has_value() && !after->running) {
       Waver(peer);

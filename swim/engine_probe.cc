@@ -2,18 +2,54 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "swim/engine_impl.h"
 #include "swim/wire.h"
 
 namespace nekton {
 namespace {
 
-// Rounds at suspects beside the regular one (rule E).
-constexpr std::size_t kAccusingRoundsMax = 8;
 // So long deafness excuses (rule A). Then it is the others who are gone: a lone survivor learns it in the end.
 constexpr int kDeafPeriodsMax = 60;
 
 }  // namespace
+
+Detector* Engine::Impl::DetectorOf(DetectorKind kind) {
+  if (kind == DetectorKind::kPhi) return &phi_;
+  return &fixed_;
+}
+
+absl::Status Engine::Impl::Swap(const Reconfigure& order) {
+  if (order.detector != DetectorKind::kFixed && order.detector != DetectorKind::kPhi) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("detector = ", static_cast<unsigned>(order.detector), ": no such detector; use fixed or phi"));
+  }
+  detector_ = DetectorOf(order.detector);
+  rounds_.ForEachOpen([&](ProbeRound& round) {
+    if (round.last_sent) return;
+    round.next_attempt =
+        std::min(round.end, std::max(round.next_attempt, AttemptDue(round.target, round.sent_at[round.attempts - 1])));
+  });
+  rounds_.Reschedule();
+  return absl::OkStatus();
+}
+
+void Engine::Impl::Learn(PeerId target, Instant opened) {
+  fixed_.Heard(target, opened, now_.boot);
+  phi_.Heard(target, opened, now_.boot);
+}
+
+void Engine::Impl::Unlearn(PeerId row) {
+  fixed_.Forget(row);
+  phi_.Forget(row);
+}
+
+// The detector says when an attempt is overdue, within reason: no sooner than half its share, no later than half a
+// period.
+Instant Engine::Impl::AttemptDue(PeerId target, Instant sent) const {
+  return std::clamp(detector_->DeadlineFor(target, sent), sent + config_.period / config_.attempts / 2,
+                    sent + config_.period / 2);
+}
 
 void Engine::Impl::PeriodTick(Outbox& out) {
   const Instant now = now_.boot;
@@ -28,11 +64,11 @@ void Engine::Impl::PeriodTick(Outbox& out) {
   for (std::uint32_t tries = 0; tries < table_.ring_size(); ++tries) {
     const PeerId target = table_.NextInRound(random_);
     // Those that we accuse have rounds of their own.
-    if (tries < kAccusingRoundsMax && std::find(accused.begin(), accused.end(), target) != accused.end()) continue;
+    if (tries < kExtraRoundsMax && std::find(accused.begin(), accused.end(), target) != accused.end()) continue;
     StartRound(out, target, table_[target].status == MemberStatus::kSuspect);
     break;
   }
-  for (std::size_t i = 0; i < accused.size() && i < kAccusingRoundsMax; ++i) {
+  for (std::size_t i = 0; i < accused.size() && i < kExtraRoundsMax; ++i) {
     if (rounds_.FindOpen(accused[i]) == nullptr) StartRound(out, accused[i], true);
   }
   if (periods_ % config_.reconnect_periods == 0) TryDeadMember(out);
@@ -59,10 +95,7 @@ void Engine::Impl::SendAttempt(Outbox& out, ProbeRound& round) {
   const bool classic = config_.attempts == 1;  // SWIM: one ping, and at half time its relays alone; one signal
   const std::uint32_t attempt = round.attempts++;
   round.sent_at[attempt] = now;
-  // The detector says when this one is overdue, within reason: no sooner than half its share, no later than half a
-  // period.
-  const Instant due = std::clamp(detector_->DeadlineFor(round.target, now), now + config_.period / config_.attempts / 2,
-                                 now + config_.period / 2);
+  const Instant due = AttemptDue(round.target, now);
   round.last_sent = round.attempts == (classic ? 2 : config_.attempts) || due >= round.end;
   round.next_attempt = round.last_sent ? kNever : due;
   rounds_.Reschedule();
@@ -154,7 +187,7 @@ void Engine::Impl::Acked(Outbox& out, ProbeRound& round, std::uint32_t attempt, 
   }
   round.acked = true;
   const PeerId target = round.target;
-  if (direct) detector_->Heard(target, round.sent_at[attempt], now_.boot);
+  if (direct) Learn(target, round.sent_at[attempt]);
   if (round.phase == ProbeRound::Phase::kOpen) {
     rounds_.Close(round, round.end + config_.period);
   } else {

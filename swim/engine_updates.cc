@@ -1,8 +1,8 @@
 // News about members: which of two pieces holds, what the STM makes of it, and what follows from that.
 //
-// Precedence: (generation, incarnation) first; at equal keys left > dead > suspect > alive. A confirm (dead) commits
-// only where the member is SUSPECT at that key with its hold running; elsewhere it is a suspicion by the observer it
-// names (rule C; the SWIM paper obeys every confirm). What is older than ours is answered with ours (rule F).
+// Precedence: (generation, incarnation) first; at equal keys left > dead > suspect > alive. A confirm (dead) is the word
+// of the observers that it names (rule C; the SWIM paper obeys every confirm): what that does to the member's hold is
+// the STM's (stm/stm.h, Verdict). What is older than ours is answered with ours (rule F).
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -123,6 +123,7 @@ void Engine::Impl::ApplyUnknown(Outbox& out, const Update& update, Source source
     ++counters_[Counter::kMembersRefused];
     return;
   }
+  phi_.Reserve(table_.capacity());
   ++counters_[Counter::kUpdatesApplied];
   TakeDetails(row, update);
   PassOn(row, source);
@@ -154,12 +155,12 @@ void Engine::Impl::ApplyNewLife(Outbox& out, PeerId row, const Update& update, S
   }
   if (!TakeAddress(out, row, update)) return;
   ++counters_[Counter::kUpdatesApplied];
-  former_generation_ = table_[row].key.generation;
+  former_generation_ = FormerGeneration(row);
   suspicions_.Withdraw(table_[row].id);
   table_.SetKey(row, update.key);
   TakeDetails(row, update);
   rounds_.Forget(row);
-  detector_->Forget(row);
+  Unlearn(row);
   suspicions_.Forget(row);
   stm_.Restarted(now_, row, update.key, changes_);
   Commit(out);
@@ -167,11 +168,19 @@ void Engine::Impl::ApplyNewLife(Outbox& out, PeerId row, const Update& update, S
   if (update.kind != UpdateKind::kAlive) ApplyAccusation(out, row, update, source);
 }
 
+// Of the life that the STM speaks of; the table may have heard of a later one by an accusation.
+std::uint64_t Engine::Impl::FormerGeneration(PeerId row) const {
+  const std::uint64_t judged = stm_.KeyOf(row).generation;
+  return judged == 0 ? table_[row].key.generation : judged;
+}
+
 // The same life at a higher incarnation.
 void Engine::Impl::ApplyNewer(Outbox& out, PeerId row, const Update& update, Source source) {
   if (update.kind == UpdateKind::kLeft) return ApplyLeft(out, row, update, source);
   const MemberStatus before = table_[row].status;
   if (update.kind == UpdateKind::kAlive) {
+    // We heard of this life first by an accusation, which revives nobody: it is a restart all the same.
+    if (FormerGeneration(row) < update.key.generation) return ApplyNewLife(out, row, update, source);
     const bool moved = table_[row].address != update.address;
     const bool retagged = update.detailed && table_[row].who->tags != update.tags;
     if (!TakeAddress(out, row, update)) return;
@@ -196,6 +205,7 @@ void Engine::Impl::ApplyNewer(Outbox& out, PeerId row, const Update& update, Sou
   }
   suspicions_.Forget(row);  // it had refuted what we knew of: confirmers start anew
   table_.SetKey(row, update.key);
+  RefutedDuringRound(row);
   ApplyAccusation(out, row, update, source);
 }
 
@@ -245,6 +255,7 @@ void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
   const auto hold_before = stm_.HoldOf(row);
   const bool was_running = hold_before.has_value() && hold_before->running && hold_before->key == key;
   bool named = false;
+  bool believed = false;
   for (std::size_t i = 0; i < update.accuser_count; ++i) {
     const Accuser& accuser = update.accusers[i];
     const PeerId observer = table_.FindId(accuser.id);
@@ -252,8 +263,9 @@ void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
     const Word word{observer, accuser.refused};
     const Outcome outcome = update.kind == UpdateKind::kDead ? stm_.Verdict(now_, row, key, word, Terms(), changes_)
                                                              : stm_.Rumour(now_, row, key, word, Terms(), changes_);
-    const bool counts = outcome == Outcome::kApplied || outcome == Outcome::kDuplicate || outcome == Outcome::kFull;
-    if (counts) named |= suspicions_.Merge(row, accuser);
+    if (outcome != Outcome::kFull && (observer == kNoPeer || !stm_.Accuses(observer, row))) continue;
+    believed = true;
+    named |= suspicions_.Merge(row, accuser);
   }
   const bool begun = !was_running && HoldRuns(row);
   const bool changed = !changes_.empty() || begun || named;
@@ -262,6 +274,16 @@ void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
   ++counters_[changed ? Counter::kUpdatesApplied : Counter::kUpdatesKnown];
   Commit(out);
   if (changed) PassOn(row, source);
+  if (!believed && !HoldRuns(row)) LookOurselves(out, row);
+}
+
+// Somebody accuses it, and nobody whose word counts here stands behind that: our own round decides, now. (Else a member
+// that was cut off while another died, and whose accusers have gone since, would learn it only by its own turn.)
+void Engine::Impl::LookOurselves(Outbox& out, PeerId row) {
+  const MemberStatus status = table_[row].status;
+  if (status != MemberStatus::kActive && status != MemberStatus::kSuspect) return;
+  if (phase_ != Phase::kRunning || rounds_.open() >= kExtraRoundsMax || rounds_.Lately(row, now_.boot)) return;
+  StartRound(out, row, status == MemberStatus::kSuspect);
 }
 
 void Engine::Impl::ApplyLeft(Outbox& out, PeerId row, const Update& update, Source source) {
@@ -328,7 +350,7 @@ void Engine::Impl::PassOn(PeerId row, Source source) {
   if (source == Source::kNews) news_.Put(row);
 }
 
-// Lifeguard, section IV-B, with the floor that tolerates a pause (stm/observation.h).
+// Lifeguard, section IV-B, with the floor that tolerates a pause (stm/hold.h).
 HoldTerms Engine::Impl::Terms() const {
   const std::uint32_t n = table_.alive();
   HoldTerms terms;
@@ -371,7 +393,7 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
       break;
     case State::kSuspect: {
       kind = EventKind::kSuspected;
-      ++counters_[own_cause != nullptr ? Counter::kSuspicionsOwn : Counter::kSuspicionsHeard];
+      ++counters_[own_cause != nullptr && own_cause->own ? Counter::kSuspicionsOwn : Counter::kSuspicionsHeard];
       table_.SetStatus(row, MemberStatus::kSuspect, random_);
       suspicions_.Withdraw(table_[row].id);
       if (own_cause == nullptr) ScheduleQuestion(row);
@@ -417,7 +439,7 @@ void Engine::Impl::ForgetRow(Outbox& out, PeerId row) {
   Emit(out, EventKind::kForgotten, row, table_[row].status, {});
   row_timers_.Cancel(row);
   rounds_.Forget(row);
-  detector_->Forget(row);
+  Unlearn(row);
   suspicions_.Forget(row);
   stm_.Forget(row);
   news_.Drop(row);

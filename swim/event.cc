@@ -95,34 +95,13 @@ std::string Evidence(const Cause& cause) {
   return cause.observers.empty() ? "accused" : absl::StrCat("accused by ", List(cause.observers));
 }
 
-std::string_view Words(Transition transition) {
-  switch (transition) {
-    case Transition::kDemotionThreshold:
-      return "evidence of our own";
-    case Transition::kPromotionThreshold:
-      return "it answers again";
-    case Transition::kRecoveryWindowElapsed:
-      return "healthy through the whole recovery window";
-    case Transition::kConfirmDeadHoldElapsed:
-      return "its hold ran out";
-    case Transition::kGossip:
-      return "a verdict of the group";
-    case Transition::kRefuted:
-      return "refuted";
-    case Transition::kRestarted:
-      return "restarted";
-    case Transition::kReplaced:
-      return "replaced";
-    case Transition::kLeft:
-      return "it left";
-    case Transition::kRefused:
-      return "its port refused the connection";
-  }
-  return "?";
+State StateOf(const Event& event) {
+  if (event.kind == EventKind::kRecovered) return State::kActive;
+  return event.kind == EventKind::kSuspected ? State::kSuspect : State::kInactive;
 }
 
 std::string FailedText(const Event& event) {
-  const std::string_view why = Words(event.cause.transition);
+  const std::string_view why = InWords(event.cause.transition, StateOf(event));
   return absl::StrCat(StateLine(event), ": ", absl::string_view(why.data(), why.size()), "; ", Evidence(event.cause));
 }
 
@@ -131,7 +110,7 @@ std::string RecoveredText(const Event& event) {
   if (event.cause.transition == Transition::kRefuted && event.member != nullptr) {
     return absl::StrCat(line, ": refuted with incarnation ", event.member->key.incarnation);
   }
-  const std::string_view why = Words(event.cause.transition);
+  const std::string_view why = InWords(event.cause.transition, StateOf(event));
   return absl::StrCat(line, ": ", absl::string_view(why.data(), why.size()));
 }
 

@@ -112,6 +112,7 @@ std::string HoldJson(const Explanation::Hold& hold) {
   JsonObject object;
   object.AddBool("running", hold.running);
   object.AddBool("own", hold.own);
+  object.AddBool("outside", hold.outside);
   object.AddBool("awaits_signal", hold.awaits_signal);
   object.Add("left_s", JsonSeconds(hold.left));
   object.AddNumber("confirmations", hold.confirmations);

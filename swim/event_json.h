@@ -15,9 +15,9 @@ namespace nekton {
 std::string ToJson(const MemberInfo& member);
 
 // The keys of the member; state, recorded, departed, transition, observer, since_s, count, threshold; INACTIVE: revive,
-// recovery_left_s; SUSPECT: hold {running, own, awaits_signal, left_s, confirmations, confirmers, refusals, condemned};
-// witnesses [{observer, verdict, refused, counts}]; flaps; recent [{kind, signal, reason, observer, weight, ago_s}]. An
-// observer that has been forgotten, and the member itself (refutation), is "".
+// recovery_left_s; SUSPECT: hold {running, own, outside, awaits_signal, left_s, confirmations, confirmers, refusals,
+// condemned}; witnesses [{observer, verdict, refused, counts}]; flaps; recent [{kind, signal, reason, observer,
+// weight, ago_s}]. An observer that has been forgotten, and the member itself (refutation), is "".
 std::string ToJson(const MemberExplanation& explanation);
 
 // event, at_ns, and, as its kind has them: the keys of the member; before, transition, reason, own, observers, attempts

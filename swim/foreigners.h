@@ -1,7 +1,7 @@
 // Who sends us frames of another cluster: each host is worth one line a minute, not one a frame.
 //
-// At most kHostsMax hosts are remembered; while all of those are recent, further ones go unreported (they are counted all
-// the same). Not thread-safe; movable.
+// At most kHostsMax hosts are remembered; while all of those are recent, further ones go unreported (they are counted
+// all the same). Not thread-safe; movable.
 #pragma once
 
 #include <algorithm>

@@ -92,8 +92,8 @@ struct Frame {
   std::span<const std::byte> updates;  // validated; read them with UpdateReader
 };
 
-// Bounds of what is believed: a generation at most ten years (in ms) ahead of the reader's wall clock, an incarnation at
-// most 2^32 above the one known.
+// Bounds of what is believed: a generation at most ten years (in ms) ahead of the reader's wall clock, an incarnation
+// at most 2^32 above the one known.
 inline constexpr std::uint64_t kGenerationAheadMax = std::uint64_t{10} * 366 * 24 * 3600 * 1000;
 inline constexpr std::uint64_t kIncarnationJumpMax = std::uint64_t{1} << 32;
 

@@ -1,7 +1,7 @@
 // The probe rounds that are open, and those that closed so lately that an ack may still come.
 //
-// A round is one probe of one member within a period, of up to `attempts` tries (ARCHITECTURE.md, "a graded round";
-// attempts = 1 is SWIM, section 3.1). A frame's sequence says which attempt of which round it answers:
+// A round is one probe of one member within a period, of up to `attempts` tries (ARCHITECTURE.md, "the life of a
+// failure"; attempts = 1 is SWIM, section 3.1). A frame's sequence says which attempt of which round it answers:
 // bit 31 zero, 28 bits serial, 3 bits attempt. Not thread-safe; movable.
 #pragma once
 
@@ -76,6 +76,9 @@ class ProbeRounds {
   // The open round at a member; null: none.
   ProbeRound* FindOpen(PeerId target);
   void Close(ProbeRound& round, Instant ack_until);
+  std::size_t open() const;  // how many
+  // Whether there is a round at a member that is open, or whose ack would still count.
+  bool Lately(PeerId target, Instant now) const;
   // The member's row goes: its rounds go.
   void Forget(PeerId target);
 

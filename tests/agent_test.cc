@@ -110,7 +110,6 @@ TEST(CommandTest, WrongArgumentsAreOneLineAndStatus2) {
       {{"agent", "--name", "a", "--profile", "moon"}, "--profile \"moon\": no such profile"},
       {{"agent", "--name", "a", "--profile", "mesh"}, "mesh: not available yet"},
       {{"agent", "--name", "a", "--profile", "pair"}, "pair: not available yet"},
-      {{"agent", "--name", "a", "--detector", "phi"}, "phi: not available yet"},
       {{"agent", "--name", "a", "--detector", "psi"}, "no such detector"},
       {{"sim", "--nodes", "1"}, "--nodes \"1\": must be a whole number from 2 to 10000"},
       {{"sim", "--loss", "1.5"}, "--loss \"1.5\": must be a probability"},

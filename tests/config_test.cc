@@ -1,5 +1,6 @@
 #include "swim/config.h"
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <sstream>
@@ -87,7 +88,7 @@ TEST(ConfigTest, AllMistakesAtOnceOnePerLine) {
   config.bind = "localhost:1";
   config.advertise = "0.0.0.0:7946";
   config.seeds = {"10.0.0.2:7946", "nowhere", "10.0.0.300:1"};
-  config.detector = DetectorKind::kPhi;
+  config.detector = static_cast<DetectorKind>(9);
   config.relays = 9;
   config.forget_after = 5s;
   config.datagram_max = 100;
@@ -95,7 +96,7 @@ TEST(ConfigTest, AllMistakesAtOnceOnePerLine) {
               testing::UnorderedElementsAre(
                   StartsWith("name = \"al pha\": must have 1-128 bytes"), StartsWith("bind = "),
                   StartsWith("advertise = \"0.0.0.0:7946\": "), StartsWith("seeds[1] = \"nowhere\": "),
-                  StartsWith("seeds[2] = \"10.0.0.300:1\": "), "detector = phi: not available yet; use fixed",
+                  StartsWith("seeds[2] = \"10.0.0.300:1\": "), "detector = 9: no such detector; use fixed or phi",
                   "relays = 9: must be from 0 to 8", "datagram_max = 100: must be from 512 to 65507",
                   StartsWith("forget_after = 5 s: ")));
 }
@@ -143,6 +144,13 @@ TEST(ConfigTest, EveryBoundary) {
       {"", [](Config& c) { c.attempts = c.rumour_weight = 1; }},
       {"", [](Config& c) { c.relays = 0; }},
       {"rumour_weight = 6: must be from 1 to attempts = 5", [](Config& c) { c.rumour_weight = 6; }},
+      {"rumour_weight = 1: the confirmers + 1 = 4 members that an accusation can name must weigh attempts = 5 together",
+       [](Config& c) { c.rumour_weight = 1; }},
+      {"", [](Config& c) { c.attempts = 4, c.rumour_weight = 1; }},
+      {"phi_threshold = 0.05: ", [](Config& c) { c.phi_threshold = 0.05; }},
+      {"phi_threshold = 17: ", [](Config& c) { c.phi_threshold = 17; }},
+      {"phi_threshold = nan: ", [](Config& c) { c.phi_threshold = std::nan(""); }},
+      {"", [](Config& c) { c.detector = DetectorKind::kPhi; }},
       {"rumour_weight = 0: ", [](Config& c) { c.rumour_weight = 0; }},
       {"promote_threshold = 0: ", [](Config& c) { c.promote_threshold = 0; }},
       {"tolerated_pause = 0.999999999 s: must not be below period = 1 s",

@@ -125,7 +125,7 @@ TEST(ExplanationTest, TheDeadShowWhatBringsThemBack) {
   mesh.MakeInactive();
   mesh.now.boot += seconds(30);
   EXPECT_EQ(Explain(mesh).recovery_left, seconds(60));
-  EXPECT_THAT(Words(mesh), HasSubstr("INACTIVE for 30.000 s: confirm_dead_hold_elapsed"));
+  EXPECT_THAT(Words(mesh), HasSubstr("INACTIVE for 30.000 s: its hold ran out"));
   EXPECT_THAT(Words(mesh), HasSubstr("HEALTHY signals: 0 of 1 that would make it ACTIVE, not before 60.000 s"));
   Scene swim(Scene::Swim());
   swim.MakeInactive();
@@ -142,7 +142,7 @@ TEST(ExplanationTest, ADepartedPeerSaysSo) {
   Scene scene(Scene::Swim());
   scene.stm.Left(scene.now, kPeer, Scene::kKey, scene.changes);
   EXPECT_TRUE(Explain(scene).departed);
-  EXPECT_THAT(Words(scene), HasSubstr("INACTIVE, departed for 0.000 s: left"));
+  EXPECT_THAT(Words(scene), HasSubstr("INACTIVE, departed for 0.000 s: it left"));
 }
 
 TEST(ExplanationTest, FlapsAreCountedForAsLongAsTheyGoOn) {

@@ -53,6 +53,9 @@ class StmModel {
     if (id == kNoPeer) return;  // here the name of whoever is not remembered
     peers_.erase(id);
     TakeBack(id);
+    for (auto& [other, peer] : peers_) {
+      if (peer.by == id) peer.by = kForgottenPeer;
+    }
   }
 
   void Paused(const Tick& now, Duration overshoot) { Deaf(now, now.boot - overshoot, now.boot); }
@@ -113,6 +116,7 @@ class StmModel {
     told.hold = Explanation::Hold{.running = peer.hold.has_value(), .confirmers = peer.terms.confirmers};
     if (!peer.hold) return told;
     told.hold->own = peer.hold->own;
+    told.hold->outside = peer.hold->outside;
     told.hold->awaits_signal = peer.hold->awaits;
     told.hold->confirmations = peer.Confirmations();
     told.hold->refusals = peer.Marks();
@@ -141,15 +145,17 @@ class StmModel {
 
   void Gap(Instant from, Instant to) {
     if (to <= from) return;
-    ++counters_.pauses;
+    bool any = false;
     for (auto& [id, peer] : peers_) {
       if (!peer.hold) continue;
       const Duration missed = to - std::max(from, peer.hold->start);
       if (missed <= Duration::zero() || mistake_ == StmMistake::kGapsForgotten) continue;
+      any = true;
       peer.hold->gaps.push_back(missed);
       peer.hold->awaits |= peer.hold->own;
       peer.HoldChanged(now_.boot);
     }
+    counters_.pauses += any ? 1 : 0;
   }
 
   void Touch(Peer& peer, const std::optional<WallTime>& stamp = std::nullopt) {
@@ -234,6 +240,7 @@ class StmModel {
     Peer& peer = peers_[id];
     if (peer.state == State::kActive) {
       peer.counted.clear();
+      peer.ours.clear();
       peer.StopHold();
       return;
     }
@@ -253,18 +260,25 @@ class StmModel {
     Peer& peer = peers_[said.peer];
     const bool own = !said.timestamp;
     const bool refused = said.reason == Reason::kRefused;
-    const Peer::Hold begun{.start = {}, .own = own, .own_refused = own && refused, .outside = !own};
+    Peer::Hold begun{.start = {}, .own = own, .own_refused = own && refused, .outside = !own};
     if (peer.state == State::kActive) {
       peer.counted.push_back({said.observer, said.weight});
+      if (own) peer.ours.push_back(said.weight);
       if (said.signal != Signal::kDead && Total(peer) < config_.demote_threshold) return;
       Go(said.peer, State::kSuspect, refused ? Transition::kRefused : Transition::kDemotionThreshold, said.observer);
       peer.terms = terms;
+      // Ours if ours alone would have done; else theirs who spoke; else that of outsiders; somebody's it must be.
+      begun.own = (own && said.signal == Signal::kDead) || peer.Ours() >= config_.demote_threshold;
+      begun.outside = !begun.own && peer.OutsideAgainst();
+      if (!begun.outside && peer.Voices() == 0) begun.own = true;
       peer.StartHold(now_.boot, begun);
       return;
     }
     peer.counted.clear();
     if (peer.state == State::kInactive) return;
     if (newer || !peer.hold) {
+      peer.ours.clear();
+      if (own) peer.ours.push_back(said.weight);
       peer.StartHold(now_.boot, begun);
     } else if (own) {
       Confirm(peer, said);
@@ -274,9 +288,8 @@ class StmModel {
   // We stand behind what others began once we have seen as much as would have begun it.
   void Confirm(Peer& peer, const Observation& said) {
     Peer::Hold& hold = *peer.hold;
-    hold.ours.push_back(said.weight);
-    const std::uint64_t all = std::accumulate(hold.ours.begin(), hold.ours.end(), std::uint64_t{0});
-    hold.own |= said.signal == Signal::kDead || all >= config_.demote_threshold;
+    peer.ours.push_back(said.weight);
+    hold.own |= said.signal == Signal::kDead || peer.Ours() >= config_.demote_threshold;
     hold.own_refused |= said.reason == Reason::kRefused;
     if (!hold.own) return;
     hold.awaits = false;
@@ -312,6 +325,7 @@ class StmModel {
     peer.counted.clear();
     if (peer.state == State::kInactive) return Outcome::kApplied;
     if (newer || !peer.hold) {
+      peer.ours.clear();
       peer.StartHold(now_.boot, begun);
       return Outcome::kApplied;
     }
@@ -391,6 +405,7 @@ class StmModel {
     peer.by = observer;
     peer.counted.clear();
     if (to == State::kActive) {
+      peer.ours.clear();
       peer.StopHold();
     } else {
       peer.hold.reset();

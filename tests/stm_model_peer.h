@@ -35,6 +35,7 @@ struct StmModelPeer {
     PeerId observer;
     bool own;
     std::vector<Heard> heard;
+    std::uint32_t doubt;  // in which it spoke last
   };
   struct Counted {
     PeerId observer;  // kNoPeer: it is not remembered any more
@@ -42,10 +43,9 @@ struct StmModelPeer {
   };
   struct Hold {
     Instant start;
-    bool own;                           // our own evidence stands behind it
-    bool own_refused;                   // and says that the port refused us
-    bool outside;                       // observations from outside began it
-    std::vector<std::uint64_t> ours{};  // the weights of our own kSuspect since it began
+    bool own;          // our own evidence stands behind it
+    bool own_refused;  // and says that the port refused us
+    bool outside;      // observations from outside began it
     bool awaits = false;
     std::vector<Duration> gaps{};
     Instant refused_at = kNever;
@@ -62,7 +62,9 @@ struct StmModelPeer {
   std::uint32_t flaps = 0;
   Instant expires{};
   std::vector<Counted> counted{};
-  std::vector<Trail> trails{};  // the last applied first
+  std::vector<std::uint64_t> ours{};  // the weights of our own kSuspect in this doubt
+  std::uint32_t doubt = 0;            // a kHealthy ends one
+  std::vector<Trail> trails{};        // the last applied first
   WallTime floor = WallTime::min();
   WallTime born{};  // when it was first spoken against
   std::vector<Witness> witnesses{};
@@ -74,7 +76,10 @@ struct StmModelPeer {
   bool Learn(LifeKey newer) {
     if (!(newer > key)) return false;
     if (newer.generation > key.generation) flaps = 0;  // those were of another life
-    if (newer.generation > key.generation && state == State::kActive) counted.clear();
+    if (newer.generation > key.generation && state == State::kActive) {
+      counted.clear();
+      ours.clear();
+    }
     key = newer;
     gone = false;
     witnesses.clear();
@@ -86,6 +91,13 @@ struct StmModelPeer {
     std::uint64_t total = state == State::kActive ? Voices() * rumour_weight : 0;
     for (const Counted& word : counted) total += word.weight;
     return total;
+  }
+
+  std::uint64_t Ours() const { return std::accumulate(ours.begin(), ours.end(), std::uint64_t{0}); }
+  bool OutsideAgainst() const {
+    return std::any_of(trails.begin(), trails.end(), [this](const Trail& t) {
+      return !t.own && t.heard.back().signal != Signal::kHealthy && t.doubt == doubt;
+    });
   }
 
   // --- the hold
@@ -140,6 +152,7 @@ struct StmModelPeer {
   void StopHold() {
     hold.reset();
     for (Witness& w : witnesses) w.counts = false;
+    ++doubt;
   }
 
   // --- who said what
@@ -159,7 +172,7 @@ struct StmModelPeer {
       if (said.timestamp && said.signal == Signal::kHealthy && *said.timestamp < born) return Outcome::kStale;
       displaced = trails.size() == kObservers;
       if (displaced) DisplaceTrail();
-      trails.insert(trails.begin(), Trail{said.observer, !said.timestamp, {now}});
+      trails.insert(trails.begin(), Trail{said.observer, !said.timestamp, {now}, doubt});
       return Outcome::kApplied;
     }
     auto& heard = trails[static_cast<std::size_t>(at)].heard;
@@ -170,6 +183,7 @@ struct StmModelPeer {
     const Heard last = heard.back();
     if (order(now) <= order(last)) return Outcome::kOutOfOrder;
     heard.push_back(now);
+    trails[static_cast<std::size_t>(at)].doubt = doubt;
     std::rotate(trails.begin(), trails.begin() + at, trails.begin() + at + 1);
     const bool again = now.epoch == last.epoch && now.sequence == last.sequence && now.signal == last.signal;
     return again ? Outcome::kSuperseded : Outcome::kApplied;
@@ -211,10 +225,7 @@ struct StmModelPeer {
     if (trailed) DropTrail(at);
     const bool heard = std::erase_if(witnesses, [&](const Witness& w) { return w.observer == observer; }) > 0;
     // The voice from outside has no name: it falls silent when nobody outside speaks against the peer any more.
-    const bool silenced =
-        trailed && hold && hold->outside && std::all_of(trails.begin(), trails.end(), [](const Trail& t) {
-          return t.own || t.heard.back().signal == Signal::kHealthy;
-        });
+    const bool silenced = trailed && hold && hold->outside && !OutsideAgainst();
     if (silenced) hold->outside = false;
     if (hold && Named() == 0 && !hold->outside) {
       StopHold();

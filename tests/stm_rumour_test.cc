@@ -412,6 +412,17 @@ TEST(StmTakenBack, AHoldThatOnlyOutsidersBeganEndsWithTheLastThatSpeaksAgainstTh
   EXPECT_EQ(scene.state(), State::kSuspect);
 }
 
+TEST(StmTakenBack, AVoiceFromBeforeAHealthyHoldsNoHold) {
+  Scene scene({.demote_threshold = 1, .rumour_weight = 1});
+  scene.Outside(20, Signal::kSuspect);
+  scene.Batch("hh");
+  EXPECT_EQ(scene.state(), State::kActive);
+  scene.Outside(21, Signal::kSuspect);
+  EXPECT_TRUE(scene.Running());
+  scene.Left(21);
+  EXPECT_FALSE(scene.Running());
+}
+
 TEST(StmTakenBack, WhatTheTakenBackSaidFromOutsideIsNotCountedAgain) {
   Scene scene(Scene::Mesh());
   scene.Suspect();

@@ -10,6 +10,7 @@
 namespace nekton {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
@@ -294,6 +295,47 @@ TEST(StmVerdict, InThePairRumoursCountForNothingEither) {
   Scene scene(kPairStm);
   EXPECT_EQ(scene.Rumour(7), Outcome::kZeroWeight);
   EXPECT_EQ(scene.stm.records(), 0u);
+}
+
+// ---- Whose evidence a hold stands on does not depend on what came last. ----
+
+constexpr HoldTerms kLan{.min = milliseconds(2500), .max = seconds(10), .confirmers = 3, .margin = seconds(1)};
+
+TEST(StmOwn, PartOfARoundBesideRumoursCountsAlikeInEitherOrder) {
+  StmConfig config = Scene::Swim();
+  config.rumour_weight = 1;
+  Scene rumours_first(config);
+  Scene ours_first(config);
+  rumours_first.terms = ours_first.terms = kLan;
+  for (PeerId observer = 11; observer <= 14; ++observer) rumours_first.Rumour(observer);
+  rumours_first.Suspect();
+  ours_first.Suspect();
+  for (PeerId observer = 11; observer <= 14; ++observer) ours_first.Rumour(observer);
+  EXPECT_EQ(rumours_first.HoldEnd(), milliseconds(3500));  // four members, and not yet we ourselves
+  EXPECT_EQ(ours_first.HoldEnd(), milliseconds(3500));
+}
+
+TEST(StmOwn, WhatCountedWhileActiveCountsInTheHold) {
+  Scene before(Scene::Swim());
+  Scene after(Scene::Swim());
+  before.terms = after.terms = kLan;
+  before.Batch("ssss");
+  before.Rumour(11);
+  EXPECT_EQ(before.HoldEnd(), seconds(11));
+  before.Suspect();
+  after.Rumour(11);
+  after.Batch("sssss");
+  EXPECT_EQ(before.HoldEnd(), milliseconds(6250));
+  EXPECT_EQ(after.HoldEnd(), milliseconds(6250));
+}
+
+TEST(StmOwn, WhatAHealthyEndedCountsNoMore) {
+  Scene scene(Scene::Swim());
+  scene.terms = kLan;
+  scene.Batch("ssssh");
+  scene.Rumour(11);
+  scene.Suspect();
+  EXPECT_EQ(scene.HoldEnd(), seconds(11));
 }
 
 }  // namespace

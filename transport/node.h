@@ -109,7 +109,8 @@ class Node {
   // returned no callback is running (but the one that called it) and none will come. Start: the loop's thread is gone.
   void Stop();
 
-  // Of the engine ("probe_rounds"), of its StateTransitionManager ("stm_input_duplicate"), and of the sockets ("transport_datagrams_truncated"), as of the last turn.
+  // Of the engine ("probe_rounds"), of its StateTransitionManager ("stm_input_duplicate"), and of the sockets
+  // ("transport_datagrams_truncated"), as of the last turn.
   std::vector<CounterValue> Counters() const;
   Address local() const;       // as bound, with the real port
   Address advertised() const;  // what others are told

@@ -203,6 +203,10 @@ void Agent::OnLine(const std::string& line) {
   if (line == "counters") return AnswerCounters();
   if (line == "leave") return BeginLeave();
   if (line.starts_with("explain ")) return AnswerExplain(line.substr(8));
+  if (line == "explain") {
+    return console_.Print("explain needs the name of a member: explain NAME",
+                          {{"answer", "explain"}, {"message", "explain needs the name of a member: explain NAME"}});
+  }
   if (line == "help")
     return console_.Print("commands: members, counters, explain NAME, leave, help",
                           {{"answer", "help"}, {"commands", {"members", "counters", "explain NAME", "leave", "help"}}});

@@ -22,7 +22,7 @@ Runs one member of a group and prints every event with its cause, one a line.
   --label LABEL         name of the cluster, up to 64 bytes; members of another label are not heard
   --tag KEY=VALUE       may be repeated; 512 bytes together
   --generation N        of this start of the name; default: the time in ms
-  --detector DETECTOR   fixed (default)
+  --detector DETECTOR   fixed (default) or phi: when an attempt of a probe round is overdue
   --json                one JSON object a line, with "time" (wall clock, UTC) and "observer" (NAME); times in "at_ns"
                         are CLOCK_BOOTTIME
   --help                this text

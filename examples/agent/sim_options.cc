@@ -21,7 +21,7 @@ addresses of n0 and n1 as seeds. Links delay by 0.5 to 1 ms.
   --seed X              of all randomness (default 1)
   --loss P              probability that a datagram or a segment of a stream is lost, 0 to 1 (default 0)
   --profile PROFILE     lan (default), wan or local
-  --detector DETECTOR   fixed (default)
+  --detector DETECTOR   fixed (default) or phi: when an attempt of a probe round is overdue
 
 What is done to member ID, T after the beginning; each may be repeated:
   --kill ID@T           its process dies; its machine refuses connections
@@ -115,10 +115,16 @@ void Declare(Arguments* arguments, SimRunOptions* options) {
   arguments->One("loss", [options](std::string_view text) { return TakeLoss(text, &options->loss); });
   arguments->One("profile", [options](std::string_view name) {
     const absl::StatusOr<Config> config = ProfileOf(name);
+    const DetectorKind detector = options->config.detector;  // may have been given before
     if (config.ok()) options->config = *config;
+    options->config.detector = detector;
     return config.status();
   });
-  arguments->One("detector", [](std::string_view name) { return DetectorOf(name).status(); });
+  arguments->One("detector", [options](std::string_view name) {
+    const absl::StatusOr<DetectorKind> detector = DetectorOf(name);
+    if (detector.ok()) options->config.detector = *detector;
+    return detector.status();
+  });
   arguments->Flag("quiet", &options->quiet);
   arguments->Flag("events", &options->events);
   arguments->Flag("json", &options->json);

@@ -18,8 +18,8 @@ absl::StatusOr<Config> ProfileOf(std::string_view name) {
 
 absl::StatusOr<DetectorKind> DetectorOf(std::string_view name) {
   if (name == "fixed") return DetectorKind::kFixed;
-  if (name == "phi") return absl::UnimplementedError("phi: not available yet; use fixed");
-  return absl::InvalidArgumentError(absl::StrCat(Quoted(name), ": no such detector; use fixed"));
+  if (name == "phi") return DetectorKind::kPhi;
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(name), ": no such detector; use fixed or phi"));
 }
 
 std::string OneLine(absl::string_view text) { return absl::StrReplaceAll(text, {{"\n", "; "}}); }

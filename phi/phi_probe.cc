@@ -1,0 +1,56 @@
+#include "phi/phi_probe.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nekton {
+
+PhiProbe::PhiProbe(const Options& options) : options_(options), pool_(options.mean, options.deviation) {}
+
+Moments PhiProbe::Known(std::uint32_t peer) const { return peer < peers_.size() ? peers_[peer].moments() : Moments{}; }
+
+Distribution PhiProbe::Expected(std::uint32_t peer) const {
+  const Moments moments = pool_.Shrink(Known(peer));
+  const double deviation = std::max({std::sqrt(moments.variance), static_cast<double>(options_.deviation_min.count()),
+                                     options_.deviation_share * moments.mean});
+  return Distribution(Law::kLogNormal, moments.mean, deviation);
+}
+
+Instant PhiProbe::DeadlineFor(std::uint32_t peer, Instant opened) const {
+  return Later(opened, Expected(peer).SilenceFor(options_.threshold));
+}
+
+void PhiProbe::Heard(std::uint32_t peer, Instant opened, Instant now) {
+  Reserve(peer + 1);
+  const Duration sample = std::max(Duration::zero(), now - opened);
+  const Duration limit = Expected(peer).SilenceFor(options_.threshold);
+  if (sample <= limit) {
+    clipped_[peer] = 0;
+  } else if (++clipped_[peer] == kClippedMax) {
+    clipped_[peer] = 0;
+    peers_[peer].Clear();
+    peers_[peer].Add(sample);
+    pool_.Add(sample);
+    return;
+  }
+  peers_[peer].Add(std::min(sample, limit));
+  pool_.Add(std::min(sample, limit));
+}
+
+void PhiProbe::Reserve(std::uint32_t peers) {
+  if (peers <= peers_.size()) return;
+  peers_.resize(peers);
+  clipped_.resize(peers);
+}
+
+double PhiProbe::Level(std::uint32_t peer, Instant opened, Instant now) const {
+  return Expected(peer).Phi(now - opened);
+}
+
+void PhiProbe::Forget(std::uint32_t peer) {
+  if (peer >= peers_.size()) return;
+  peers_[peer].Clear();
+  clipped_[peer] = 0;
+}
+
+}  // namespace nekton
