@@ -149,7 +149,10 @@ std::vector<std::string> Trespasses(std::string_view path, std::string_view text
   const std::vector<std::string> with_names = Lines(StripComments(text, true));
   for (std::size_t i = 0; i < with_names.size(); ++i) {
     std::smatch match;
-    if (std::regex_search(with_names[i], match, kInclude)) add(i + 1, IncludeTrespass(level, match[1]), match[1]);
+    if (!std::regex_search(with_names[i], match, kInclude)) continue;
+    add(i + 1, IncludeTrespass(level, match[1]), match[1]);
+    const bool boost = match[1].str().starts_with("boost/") && path != "phi/boost_math.cc";
+    add(i + 1, boost ? "only phi/boost_math.cc includes Boost, which is slow to compile" : "", match[1]);
   }
   if (level >= kTransport) return found;
   const std::vector<std::string> calls = Lines(StripComments(text, false));

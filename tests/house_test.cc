@@ -128,6 +128,14 @@ TEST(HouseRulesTest, OnlyTheShellKnowsLibuv) {
   EXPECT_THAT(Trespasses("transport/node.cc", "#include <uv.h>\n#include \"transport/uv_transport.h\"\n"), IsEmpty());
 }
 
+TEST(HouseRulesTest, OnlyOneFileIncludesBoost) {
+  const std::string include = "#include <boost/math/special_functions/gamma.hpp>\n";
+  EXPECT_TRUE(Trespasses("phi/boost_math.cc", include).empty());
+  for (const char* path : {"phi/tail.cc", "phi/boost_math.h", "swim/engine.cc", "transport/node.cc"}) {
+    EXPECT_EQ(Trespasses(path, include).size(), 1U) << path;
+  }
+}
+
 TEST(HouseRulesTest, RefusesClocksChanceAndEnvironmentInPureRooms) {
   for (const char* line :
        {"auto t = std::chrono::steady_clock::now();", "auto t = Clock::now ();", "std::random_device device;",

@@ -90,11 +90,24 @@ TEST_F(NodeCallsTest, TheAsynchronousFormsAreLegalInCallbacksWhereTheOthersWould
   EXPECT_THAT(told.get_future().get(), HasSubstr("beta is ACTIVE"));
 }
 
+TEST_F(NodeCallsTest, TheDetectorIsSwappedWhileItRunsAndNobodyHealthyIsSuspected) {
+  EventLog log;
+  const Subscription watch = alpha_->Subscribe(log.Handler());
+  for (const DetectorKind detector : {DetectorKind::kPhi, DetectorKind::kFixed, DetectorKind::kPhi}) {
+    EXPECT_TRUE(alpha_->Reconfigure(detector).ok());
+    const std::uint64_t rounds = CounterOf(*alpha_, "probe_rounds");
+    EXPECT_TRUE(WaitFor([&] { return CounterOf(*alpha_, "probe_rounds") > rounds; }));
+  }
+  EXPECT_EQ(alpha_->Reconfigure(static_cast<DetectorKind>(9)).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(log.Count(EventKind::kSuspected), 0u) << log.text();
+}
+
 TEST_F(NodeCallsTest, AStoppedNodeAnswersNobodyAndHoldsNobodyUp) {
   alpha_->Stop();
   EXPECT_EQ(alpha_->Explain("beta").status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(alpha_->Observe(Suspects(1)).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(alpha_->ObserveAsync(Suspects(1)).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(alpha_->Reconfigure(DetectorKind::kPhi).code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(NodeCallsTest, ManyThreadsMayAskWhileItStops) {

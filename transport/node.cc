@@ -242,6 +242,14 @@ absl::Status Node::Observe(std::vector<PeerObservation> observations, Duration t
   return asked.ok() ? *result : asked;
 }
 
+absl::Status Node::Reconfigure(DetectorKind detector) {
+  Config check = impl_->core->config();  // sound, so that the mistake is this one's
+  check.detector = detector;
+  if (absl::Status status = check.Validate(); !status.ok()) return status;
+  // It fails only where nothing is to be detected any more: after a leave or a displacement.
+  return impl_->core->Call([detector](Driver& driver) { driver.Order(nekton::Reconfigure{detector}).IgnoreError(); });
+}
+
 absl::Status Node::ExplainAsync(std::string name, std::function<void(const absl::StatusOr<MemberExplanation>&)> done) {
   return impl_->core->Call(
       [delivery = impl_->delivery, name = std::move(name), done = std::move(done)](Driver& driver) {

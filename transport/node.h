@@ -100,6 +100,10 @@ class Node {
   // The same, and waits for the status. Errors and places as WaitJoined.
   absl::Status Observe(std::vector<PeerObservation> observations, Duration timeout = std::chrono::seconds(1));
 
+  // Swaps the detector while the node runs (swim/engine.h). Returns at once. InvalidArgument: no such detector; else as
+  // ObserveAsync. Legal everywhere.
+  absl::Status Reconfigure(DetectorKind detector);
+
   // Why a member is in its state: counts, what is left of its hold, who said what of it last. NotFound where no member
   // has this name; else as above.
   absl::Status ExplainAsync(std::string name, std::function<void(const absl::StatusOr<MemberExplanation>&)> done);
