@@ -228,7 +228,7 @@ struct StmModelPeer {
     const bool silenced = trailed && hold && hold->outside && !OutsideAgainst();
     if (silenced) hold->outside = false;
     if (hold && Named() == 0 && !hold->outside) {
-      StopHold();
+      hold.reset();  // the doubt goes on: what outsiders said in it stands
     } else if (hold && (heard || silenced)) {
       HoldChanged(now);
     }
