@@ -159,7 +159,7 @@ class Engine::Impl {
   void MergeAccusers(PeerId row, const Update& update);
   std::uint32_t Confidence(PeerId observer) const;
   bool HasWitness(PeerId row, const Update& update) const;
-  void LookOurselves(Outbox& out, PeerId row);
+  void LookOurselves(PeerId row);
   std::uint64_t FormerGeneration(PeerId row) const;
   void Refute(Outbox& out, std::uint64_t incarnation, const Update* accusation);
   void BecomeGeneration(std::uint64_t generation);
@@ -219,6 +219,7 @@ class Engine::Impl {
   Deadlines row_timers_;      // SUSPECT heard of: when to ask; INACTIVE, LEFT: when to forget
   std::vector<PeerId> dead_;  // INACTIVE rows to be tried again, in the order of their verdicts
   std::size_t dead_cursor_ = 0;
+  Rows looks_;  // accused by nobody who counts: each gets a round in the next period; at most kExtraRoundsMax
   absl::flat_hash_map<ExchangeId, Exchange> exchanges_;
   Reminders stream_only_;
   Reminders conflicts_;

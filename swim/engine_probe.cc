@@ -71,6 +71,12 @@ void Engine::Impl::PeriodTick(Outbox& out) {
   for (std::size_t i = 0; i < accused.size() && i < kExtraRoundsMax; ++i) {
     if (rounds_.FindOpen(accused[i]) == nullptr) StartRound(out, accused[i], true);
   }
+  for (const PeerId row : looks_) {
+    if (table_.IsAlive(row) && rounds_.FindOpen(row) == nullptr) {
+      StartRound(out, row, table_[row].status == MemberStatus::kSuspect);
+    }
+  }
+  looks_.clear();
   if (periods_ % config_.reconnect_periods == 0) TryDeadMember(out);
 }
 

@@ -274,16 +274,16 @@ void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
   ++counters_[changed ? Counter::kUpdatesApplied : Counter::kUpdatesKnown];
   Commit(out);
   if (changed) PassOn(row, source);
-  if (!believed && !HoldRuns(row)) LookOurselves(out, row);
+  if (!believed && !HoldRuns(row)) LookOurselves(row);
 }
 
-// Somebody accuses it, and nobody whose word counts here stands behind that: our own round decides, now. (Else a member
-// that was cut off while another died, and whose accusers have gone since, would learn it only by its own turn.)
-void Engine::Impl::LookOurselves(Outbox& out, PeerId row) {
-  const MemberStatus status = table_[row].status;
-  if (status != MemberStatus::kActive && status != MemberStatus::kSuspect) return;
-  if (phase_ != Phase::kRunning || rounds_.open() >= kExtraRoundsMax || rounds_.Lately(row, now_.boot)) return;
-  StartRound(out, row, status == MemberStatus::kSuspect);
+// Somebody accuses it, and nobody whose word counts here stands behind that: our own round decides, in the next period,
+// for a round needs a whole one. (Else a member that was cut off while another died, and whose accusers have gone since,
+// would learn it only by its own turn.)
+void Engine::Impl::LookOurselves(PeerId row) {
+  if (looks_.size() < kExtraRoundsMax && std::find(looks_.begin(), looks_.end(), row) == looks_.end()) {
+    looks_.push_back(row);
+  }
 }
 
 void Engine::Impl::ApplyLeft(Outbox& out, PeerId row, const Update& update, Source source) {
@@ -446,6 +446,7 @@ void Engine::Impl::ForgetRow(Outbox& out, PeerId row) {
   stream_only_.Forget(row);
   conflicts_.Forget(row);
   std::erase(dead_, row);
+  looks_.erase(std::remove(looks_.begin(), looks_.end(), row), looks_.end());
   table_.Remove(row);
 }
 

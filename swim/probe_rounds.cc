@@ -42,17 +42,6 @@ ProbeRound* ProbeRounds::FindOpen(PeerId target) {
   return nullptr;
 }
 
-bool ProbeRounds::Lately(PeerId target, Instant now) const {
-  return std::any_of(slots_.begin(), slots_.end(), [&](const ProbeRound& round) {
-    return round.phase != ProbeRound::Phase::kFree && round.target == target && round.end > now;
-  });
-}
-
-std::size_t ProbeRounds::open() const {
-  return static_cast<std::size_t>(std::count_if(
-      slots_.begin(), slots_.end(), [](const ProbeRound& round) { return round.phase == ProbeRound::Phase::kOpen; }));
-}
-
 void ProbeRounds::Close(ProbeRound& round, Instant ack_until) {
   const bool scheduled = round.next_attempt != kNever;
   round.phase = ProbeRound::Phase::kClosed;

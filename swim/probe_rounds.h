@@ -76,9 +76,6 @@ class ProbeRounds {
   // The open round at a member; null: none.
   ProbeRound* FindOpen(PeerId target);
   void Close(ProbeRound& round, Instant ack_until);
-  std::size_t open() const;  // how many
-  // Whether there is a round at a member that is open, or whose ack would still count.
-  bool Lately(PeerId target, Instant now) const;
   // The member's row goes: its rounds go.
   void Forget(PeerId target);
 
