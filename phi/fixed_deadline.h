@@ -12,10 +12,12 @@ class FixedDeadline final : public Detector {
 
   // `opened` + limit, held at kNever.
   Instant DeadlineFor(std::uint32_t peer, Instant opened) const override;
-  void Heard(std::uint32_t peer, Instant opened, Instant now) override;
+  void Heard(std::uint32_t peer, Instant opened, Instant now, std::uint32_t beats) override;
   // Grows linearly with the silence: 0 until `opened`, exactly threshold() at the deadline, and on beyond it.
   double Level(std::uint32_t peer, Instant opened, Instant now) const override;
+  Instant ReachedAt(std::uint32_t peer, Instant opened, double level) const override;
   double threshold() const override { return threshold_; }
+  void Reserve(std::uint32_t peers) override;
   void Forget(std::uint32_t peer) override;
 
  private:

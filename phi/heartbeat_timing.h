@@ -9,11 +9,11 @@
 
 namespace nekton {
 
-// All count from the last heartbeat that was heard.
+// All count from the last heartbeat that was heard. HB convicts beyond its 30 s, the ADR at its 6 s.
 struct HeartbeatTiming {
   Duration interval{};       // between two heartbeats, on average
   Duration jitter{};         // each is sent up to this much earlier or later
-  Duration suspect_after{};  // silence that is suspect
+  Duration suspect_after{};  // the first silence that is suspect
   Duration fail_after{};     // silence after which the peer is given up: suspect_after and the hold
 };
 
@@ -24,7 +24,8 @@ constexpr bool IsOrdered(const HeartbeatTiming& t) {
 }
 
 inline constexpr HeartbeatTiming kMeshTiming{std::chrono::seconds(10), std::chrono::seconds(2),
-                                             std::chrono::seconds(30), std::chrono::seconds(120)};
+                                             std::chrono::seconds(30) + Duration(1),
+                                             std::chrono::seconds(120) + Duration(1)};
 inline constexpr HeartbeatTiming kPairTiming{std::chrono::seconds(5), Duration::zero(), std::chrono::seconds(6),
                                              std::chrono::seconds(12)};
 static_assert(IsOrdered(kMeshTiming) && IsOrdered(kPairTiming));

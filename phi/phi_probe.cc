@@ -20,7 +20,7 @@ Instant PhiProbe::DeadlineFor(std::uint32_t peer, Instant opened) const {
   return Later(opened, Expected(peer).SilenceFor(options_.threshold));
 }
 
-void PhiProbe::Heard(std::uint32_t peer, Instant opened, Instant now) {
+void PhiProbe::Heard(std::uint32_t peer, Instant opened, Instant now, std::uint32_t /*beats*/) {
   Reserve(peer + 1);
   const Duration sample = std::max(Duration::zero(), now - opened);
   const Duration limit = Expected(peer).SilenceFor(options_.threshold);
@@ -45,6 +45,11 @@ void PhiProbe::Reserve(std::uint32_t peers) {
 
 double PhiProbe::Level(std::uint32_t peer, Instant opened, Instant now) const {
   return Expected(peer).Phi(now - opened);
+}
+
+Instant PhiProbe::ReachedAt(std::uint32_t peer, Instant opened, double level) const {
+  const Duration silence = Expected(peer).SilenceFor(level);
+  return silence == Duration::max() ? kNever : Later(opened, silence);
 }
 
 void PhiProbe::Forget(std::uint32_t peer) {

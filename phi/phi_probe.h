@@ -32,13 +32,12 @@ class PhiProbe final : public Detector {
   Instant DeadlineFor(std::uint32_t peer, Instant opened) const override;
   // A sample beyond the deadline is taken as if it had come just then: one outage must not blunt the detector. Late
   // answers are samples too, else what is learned would only ever shrink.
-  void Heard(std::uint32_t peer, Instant opened, Instant now) override;
+  void Heard(std::uint32_t peer, Instant opened, Instant now, std::uint32_t beats) override;
   double Level(std::uint32_t peer, Instant opened, Instant now) const override;
+  Instant ReachedAt(std::uint32_t peer, Instant opened, double level) const override;
   double threshold() const override { return options_.threshold; }
+  void Reserve(std::uint32_t peers) override;
   void Forget(std::uint32_t peer) override;
-
-  // Peers below this number allocate nothing when they are first heard.
-  void Reserve(std::uint32_t peers);
 
   // As it is expected now.
   Distribution Expected(std::uint32_t peer) const;

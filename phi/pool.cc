@@ -38,17 +38,19 @@ Pool::Pool(Duration mean, Duration deviation)
     : mean_(Nanoseconds(mean)), variance_(Nanoseconds(deviation) * Nanoseconds(deviation)) {}
 
 void Pool::Add(Duration sample) {
-  count_ = std::min(count_ + 1, kMemory);
-  Update(Nanoseconds(sample), 1.0 / count_, mean_, variance_);
+  constexpr double kLeastGain = 1.0 / kMemory;
+  double gain = kLeastGain;
+  if (count_ < kMemory) gain = 1.0 / ++count_;  // in the long run no division
+  Update(Nanoseconds(sample), gain, mean_, variance_);
 }
 
-Moments Pool::Shrink(const Moments& peer) const {
+Moments Pool::Shrink(const Moments& peer, const Moments& pool) {
   const double n = peer.count;
   const double share = n / (n + kPriorWeight);
-  const double apart = peer.mean - mean_;
+  const double apart = peer.mean - pool.mean;
   return {.count = peer.count,
-          .mean = mean_ + share * apart,
-          .variance = share * peer.variance + (1 - share) * (variance_ + share * apart * apart)};
+          .mean = pool.mean + share * apart,
+          .variance = share * peer.variance + (1 - share) * (pool.variance + share * apart * apart)};
 }
 
 void CompactStats::Add(Duration sample) {

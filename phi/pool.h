@@ -25,7 +25,9 @@ class Pool {
   Moments moments() const { return {.count = count_, .mean = mean_, .variance = variance_}; }
   // The peer's own moments, drawn toward the pool's as if kPriorWeight more samples of the peer had been like the
   // pool's: those of both sets taken together, so a peer that is unlike the pool has, at first, a wide deviation.
-  Moments Shrink(const Moments& peer) const;
+  Moments Shrink(const Moments& peer) const { return Shrink(peer, moments()); }
+  // The same, given what moments() was at some time.
+  static Moments Shrink(const Moments& peer, const Moments& pool);
 
  private:
   std::uint32_t count_ = kPriorWeight;

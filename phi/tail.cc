@@ -30,7 +30,7 @@ double Coarse(double x, int dropped) {
 // Neighbours on this grid differ in phi by at least five times the unit in the last place. The errors of erfc, log and
 // log1p together are smaller, so phi cannot fall between neighbours, and between them it does not change at all.
 double OnGrid(double z) {
-  if (std::abs(z) < 1) return (z + 6) - 6;  // in steps of 2^-50
+  if (std::abs(z) < 0.5) return (z + 6) - 6;  // in steps of 2^-50, as between 0.5 and 1 too
   // On the far left phi changes by z^2 times as much as z.
   if (z < -4 || !(z <= kLargest)) return z;
   return Coarse(z, 3);
@@ -50,7 +50,11 @@ double StandardPhi(double z) {
   const double on_grid = OnGrid(z);
   if (on_grid >= 25) return MillsPhi(on_grid);
   const double half_erfc = 0.5 * std::erfc(std::abs(on_grid) * kSqrtHalf);
-  return (on_grid < 0 ? -std::log1p(-half_erfc) : -std::log(half_erfc)) * kLog10E;
+  // log1p takes twice as long as log: what 1 - half_erfc was rounded by is added afterwards (Goldberg 1991, theorem 4).
+  const bool below = on_grid < 0;
+  const double tail = below ? 1 - half_erfc : half_erfc;
+  const double rounded_by = below ? (1 - tail) - half_erfc : 0;
+  return -(std::log(tail) + rounded_by / tail) * kLog10E;
 }
 
 double StandardAt(double phi) {

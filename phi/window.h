@@ -28,11 +28,13 @@ class SampleSums {
     sum_ -= sample;
     squares_ -= Square(sample);
   }
+  std::uint64_t total() const { return sum_; }
   // Exact but for the last rounding to a double. Zeros for count 0.
   Moments Of(std::uint32_t count) const;
 
  private:
-  __extension__ typedef unsigned __int128 Wide;
+  // Aligned as its halves are: else a window would be 16 bytes larger.
+  __extension__ typedef unsigned __int128 Wide __attribute__((aligned(8)));
   static std::uint64_t Square(std::uint64_t sample) { return sample * sample; }
 
   std::uint64_t sum_ = 0;
@@ -63,6 +65,7 @@ class WindowOf {
   void Clear() { *this = WindowOf(); }
 
   std::size_t count() const { return count_; }
+  std::uint64_t total() const { return sums_.total(); }  // of the samples, us
   Moments moments() const { return sums_.Of(count_); }
 
  private:
@@ -74,6 +77,7 @@ class WindowOf {
 
 inline constexpr std::size_t kDefaultWindow = 128;
 using Window = WindowOf<kDefaultWindow>;
+static_assert(sizeof(Window) == 544);
 
 inline std::uint32_t ToSample(Duration time) {
   constexpr std::uint64_t kMost = UINT32_MAX;

@@ -45,6 +45,7 @@ constexpr std::size_t kDatagramMin = 512;
 constexpr std::size_t kDatagramMax = 65507;  // of UDP over IPv4
 constexpr std::size_t kPingSize = 28;
 constexpr std::size_t kMembersMax = 10000000;
+constexpr std::size_t kBeatMembersMax = 64;
 static_assert(kFixedMax < kDatagramMin);
 
 // The longest hold of a hearer in a group of 10^`digits` members, with the hold factors that all profiles share.
@@ -62,6 +63,30 @@ constexpr bool IsOrdered(const Timing& t) {
 }
 static_assert(IsOrdered(kLan) && IsOrdered(kWan) && IsOrdered(kLocal));
 static_assert(kLocal.period < kLan.period && kLan.period < kWan.period);
+
+// The heartbeat profiles. A member that is not heard for a whole pause of ours is excused; what is told of others comes
+// with heartbeats.
+Config MakeBeats(std::string_view profile, const HeartbeatTiming& t, const StmConfig& stm) {
+  Config config;
+  config.profile = profile;
+  config.monitoring = Monitoring::kHeartbeats;
+  config.period = t.interval;
+  config.phi_threshold = 8;
+  config.jitter = t.jitter;
+  config.suspect_after = t.suspect_after;
+  config.fail_after = t.fail_after;
+  config.misses = stm.demote_threshold;
+  config.promote_threshold = stm.promote_threshold;
+  config.rumour_weight = stm.rumour_weight;
+  config.revive = stm.revive;
+  config.recovery_hold = stm.recovery_hold;
+  config.max_local_pause = stm.max_local_pause;
+  config.hearer_margin = 0s;
+  config.forget_after = 24h;
+  config.digest_patience = 6;
+  config.members_max = kBeatMembersMax;
+  return config;
+}
 
 Config Make(const Timing& t) {
   Config config;
@@ -149,6 +174,9 @@ void CheckIdentity(const Config& c, Check& check) {
   if (std::any_of(c.label.begin(), c.label.end(), is_control)) {
     check.Fail("label", Quoted(c.label), "must have no control characters");
   }
+  if (c.monitoring != Monitoring::kProbes && c.monitoring != Monitoring::kHeartbeats) {
+    check.Fail("monitoring", absl::StrCat(static_cast<unsigned>(c.monitoring)), "must be probes or heartbeats");
+  }
   if (c.detector != DetectorKind::kFixed && c.detector != DetectorKind::kPhi) {
     check.Fail("detector", absl::StrCat(static_cast<unsigned>(c.detector)), "no such detector; use fixed or phi");
   }
@@ -200,6 +228,39 @@ void CheckAddresses(const Config& c, Check& check) {
     const std::string mistake = SeedMistake(c.seeds[i]);
     if (!mistake.empty()) check.Fail(absl::StrCat("seeds[", i, "]"), Quoted(c.seeds[i]), mistake);
   }
+}
+
+void CheckBeats(const Config& c, Check& check) {
+  check.Range("max_local_pause", c.max_local_pause, Duration(1ms), kDurationMax);
+  check.AtMost("max_local_pause", c.max_local_pause, "period", c.period);
+  check.Count("misses", c.misses, 1, 1000);
+  check.Count("promote_threshold", c.promote_threshold, 1, 1000);
+  check.Count("rumour_weight", c.rumour_weight, 0, std::max(c.misses, 1U));
+  check.Range("phi_threshold", c.phi_threshold, 0.1, 16.0);
+  check.Count("confirmers", c.confirmers, 0, kAccusersMax - 1);
+  check.Range("period", c.period, kPeriodMin, Duration(1h));
+  check.Range("jitter", c.jitter, Duration(0), kDurationMax);
+  check.Range("acceptable_pause", c.acceptable_pause, Duration(0), kDurationMax);
+  check.Range("fail_after", c.fail_after, Duration(1ms), 2 * kDurationMax);
+  if (c.jitter >= c.period) check.Fail("jitter", Text(c.jitter), absl::StrCat("must be below period = ", Text(c.period)));
+  if (c.suspect_after <= c.period + std::max(c.jitter, Duration(0))) {
+    check.Fail("suspect_after", Text(c.suspect_after),
+               "must be above period + jitter: the next heartbeat of a healthy member is due before it is suspected");
+  }
+  if (c.fail_after <= c.suspect_after) {
+    check.Fail("fail_after", Text(c.fail_after), absl::StrCat("must be above suspect_after = ", Text(c.suspect_after)));
+  }
+  if (c.repeat_after != Duration{}) {
+    check.Range("repeat_after", c.repeat_after, Duration(1ms), kDurationMax);
+    check.AtMost("repeat_after", c.repeat_after, "period", c.period);
+  }
+  if (c.revive != Revive::kRefutation && c.revive != Revive::kHealthy && c.revive != Revive::kJoinOnly) {
+    check.Fail("revive", absl::StrCat(static_cast<unsigned>(c.revive)), "no such rule");
+  }
+  check.Range("recovery_hold", c.recovery_hold, Duration(0), kDurationMax);
+  check.Range("forget_after", c.forget_after, Duration(1ms), 30 * kDurationMax);
+  check.AtLeast("forget_after", c.forget_after, "recovery_hold", c.recovery_hold + Duration(1));
+  check.Count("members_max", c.members_max, 2, kBeatMembersMax);
 }
 
 void CheckProbing(const Config& c, Check& check) {
@@ -268,14 +329,25 @@ void CheckJoining(const Config& c, Check& check) {
 Config Config::Lan() { return Make(kLan); }
 Config Config::Wan() { return Make(kWan); }
 Config Config::Local() { return Make(kLocal); }
+Config Config::Mesh() { return MakeBeats("mesh", kMeshTiming, kMeshStm); }
+// A pair has one message between it and a suspicion, so what is lost is sent again well within the second that is left.
+Config Config::Pair() {
+  Config config = MakeBeats("pair", kPairTiming, kPairStm);
+  config.repeat_after = 250ms;
+  return config;
+}
 
 absl::Status Config::Validate() const {
   Check check;
   CheckOwnRow(*this, check);
   CheckIdentity(*this, check);
   CheckAddresses(*this, check);
-  CheckProbing(*this, check);
-  CheckHolds(*this, check);
+  if (beats()) {
+    CheckBeats(*this, check);
+  } else {
+    CheckProbing(*this, check);
+    CheckHolds(*this, check);
+  }
   CheckDissemination(*this, check);
   CheckJoining(*this, check);
   return check.status();
@@ -283,6 +355,15 @@ absl::Status Config::Validate() const {
 
 // Pauses of our own are noticed by the engine, which knows when it was due.
 StmConfig Config::Stm() const {
+  if (beats()) {
+    return {.demote_threshold = misses,
+            .promote_threshold = promote_threshold,
+            .recovery_hold = recovery_hold,
+            .rumour_weight = rumour_weight,
+            .verdicts = false,
+            .revive = revive,
+            .max_records = members_max};
+  }
   return {.demote_threshold = attempts,
           .promote_threshold = promote_threshold,
           .rumour_weight = rumour_weight,

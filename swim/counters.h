@@ -20,6 +20,10 @@ namespace nekton {
   X(kGossipBytesSent, "gossip_bytes_sent")               \
   X(kReconnectDatagramsSent, "reconnect_datagrams_sent") \
   X(kReconnectBytesSent, "reconnect_bytes_sent")         \
+  X(kHeartbeatDatagramsSent, "heartbeat_datagrams_sent") \
+  X(kHeartbeatBytesSent, "heartbeat_bytes_sent")         \
+  X(kWatchDatagramsSent, "watch_datagrams_sent")         \
+  X(kWatchBytesSent, "watch_bytes_sent")                 \
   X(kSyncRequestsSent, "sync_requests_sent")             \
   X(kSyncBytesSent, "sync_bytes_sent")                   \
   X(kSyncsServed, "syncs_served")                        \
@@ -34,6 +38,7 @@ namespace nekton {
   X(kAcksStream, "acks_stream_only")                     \
   X(kNacksReceived, "nacks_received")                    \
   X(kRelaysRefused, "relays_refused_full")               \
+  X(kHeartbeatsOld, "heartbeats_old")                    \
   X(kSuspicionsOwn, "suspicions_own")                    \
   X(kSuspicionsHeard, "suspicions_heard")                \
   X(kRefutations, "refutations_own")                     \

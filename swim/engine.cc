@@ -75,10 +75,9 @@ Engine::Impl::Impl(const Config& config, const Address& self)
       random_(config.seed ^ MemberId(config.name, config.generation)),
       table_(config.members_max),
       stm_(config.Stm()),
-      fixed_(config.period / config.attempts, config.phi_threshold),
-      phi_({.threshold = config.phi_threshold,
-            .mean = config.period / config.attempts / 4,
-            .deviation = config.period / config.attempts / 4}),
+      fixed_(config.beats() ? config.suspect_after + config.acceptable_pause : config.period / config.attempts,
+             config.phi_threshold),
+      phi_(MakePhi(config)),
       detector_(DetectorOf(config.detector)),
       rounds_(static_cast<std::uint32_t>(random_.Next())),
       suspicions_(std::min<std::size_t>(config.confirmers + 1, kAccusersMax)) {
@@ -96,7 +95,7 @@ bool Engine::Impl::Begin(const Tick& now, Outbox& out) {
   if (phase_ == Phase::kIdle) {
     phase_ = Phase::kRunning;
     const double phase = random_.Unit() * static_cast<double>(config_.period.count());
-    next_period_ = now.boot + Duration(static_cast<Duration::rep>(phase));
+    if (!config_.beats()) next_period_ = now.boot + Duration(static_cast<Duration::rep>(phase));
     quiet_since_ = heard_ = now.boot;
   } else if (now.boot > Later(due, config_.max_local_pause)) {
     NoticePause(out, now.boot - due);
@@ -118,6 +117,11 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
   });
   relays_.Clear();
   heard_ = Later(heard_, overshoot);
+  for (Beat& beat : beats_) {
+    beat.link.Excuse(overshoot);
+    beat.next_ask = Later(beat.next_ask, overshoot);
+  }
+  ScheduleBeats();
   stm_.Paused(now_, overshoot);
   for (PeerId row = 0; row < table_.capacity(); ++row) {
     if (!table_.used(row) || table_[row].status != MemberStatus::kSuspect) continue;
@@ -139,6 +143,7 @@ Instant Engine::Impl::ComputeWake() const {
   Instant wake = std::min({next_period_, rounds_.NextAttempt(), relays_.next(), next_gossip_, next_contact_,
                            stm_.NextDeadline(), leave_until_, next_farewell_});
   if (!row_timers_.empty()) wake = std::min(wake, row_timers_.top().when);
+  if (!beat_timers_.empty() && phase_ == Phase::kRunning) wake = std::min(wake, beat_timers_.top().when);
   return wake;
 }
 
@@ -153,6 +158,7 @@ void Engine::Impl::RunTimers(Outbox& out) {
   if (relays_.next() <= now) NackDue(out);
   if (next_period_ <= now) PeriodTick(out);
   if (rounds_.NextAttempt() <= now) AttemptsDue(out);
+  BeatsDue(out);
   TimersOfRows(out);
   if (stm_.NextDeadline() <= now) {
     stm_.Advance(now_, changes_);
@@ -207,6 +213,8 @@ void Engine::Impl::Report(const Tick& now, const Address& about, Trouble trouble
     round.refused = true;
     EndRound(out, round);
   });
+  if (trouble == Trouble::kClosed) TransportGone(out, about, Reason::kTransportClosed);
+  if (trouble == Trouble::kRefused) TransportGone(out, about, Reason::kRefused);
   Finish(out);
 }
 

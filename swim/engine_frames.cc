@@ -62,7 +62,9 @@ void Engine::Impl::Send(Outbox& out, const Address& to, const Frame& frame, Purp
   static constexpr Counter kSent[][2] = {{Counter::kProbeDatagramsSent, Counter::kProbeBytesSent},
                                          {Counter::kRelayDatagramsSent, Counter::kRelayBytesSent},
                                          {Counter::kGossipDatagramsSent, Counter::kGossipBytesSent},
-                                         {Counter::kReconnectDatagramsSent, Counter::kReconnectBytesSent}};
+                                         {Counter::kReconnectDatagramsSent, Counter::kReconnectBytesSent},
+                                         {Counter::kHeartbeatDatagramsSent, Counter::kHeartbeatBytesSent},
+                                         {Counter::kWatchDatagramsSent, Counter::kWatchBytesSent}};
   ++counters_[kSent[static_cast<std::size_t>(purpose)][0]];
   counters_[kSent[static_cast<std::size_t>(purpose)][1]] += size;
   MixFingerprint(to.Hash() ^ (std::uint64_t{checksum} << 32 | size));
@@ -157,7 +159,10 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
   if (!frame.updates.empty()) ApplyUpdates(out, frame.updates, Source::kNews);
   if (phase_ == Phase::kGone) return Finish(out);  // displaced: silent from here on
   const PeerId sender = frame.updates.empty() ? before : table_.FindId(frame.sender);
+  if (sender != kNoPeer) partner_heard_ = now.boot;
+  ProofOfLife(out, frame, sender);
   NoticeSender(frame, sender);
+  if (std::exchange(buried_, false)) Rejoin(out, sender);
   switch (frame.type) {
     case FrameType::kPing:
       OnPing(out, from, frame, sender);
@@ -174,14 +179,18 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
     case FrameType::kNack:
       OnNack(frame);
       break;
+    case FrameType::kHeartbeat:
+      OnHeartbeat(out, from, frame, sender);
+      break;
     default:
       break;
   }
-  if (frame.type != FrameType::kPing && !answers_.empty()) {
+  const bool answered = frame.type == FrameType::kPing || frame.type == FrameType::kHeartbeat;
+  if (!answered && !answers_.empty()) {
     Send(out, from, Header(FrameType::kGossip, 0), Purpose::kGossip, answers_, false);
   }
   if ((frame.flags & kFlagStranger) != 0) OnStranger(out, sender);
-  if (frame.type == FrameType::kAck) OnDigest(out, frame, sender);
+  if (frame.type == FrameType::kAck) CompareTables(out, (frame.flags & kFlagDiffers) != 0, sender);
   Finish(out);
 }
 
@@ -191,7 +200,9 @@ void Engine::Impl::NoticeSender(const Frame& frame, PeerId sender) {
   if (sender == kNoPeer) return;
   const Row& row = table_[sender];
   const bool other_incarnation = frame.incarnation != static_cast<std::uint16_t>(row.key.incarnation);
-  const bool accused = row.status == MemberStatus::kSuspect || row.status == MemberStatus::kInactive;
+  // Where heartbeats alone revive, there is nothing for a dead one to refute.
+  const bool buried = row.status == MemberStatus::kInactive && (!config_.beats() || config_.revive != Revive::kHealthy);
+  const bool accused = row.status == MemberStatus::kSuspect || buried;
   const bool returned = row.status == MemberStatus::kLeft && other_incarnation;
   if (returned || (row.status != MemberStatus::kLeft && (accused || other_incarnation))) AnswerLater(sender);
 }
@@ -300,12 +311,12 @@ Duration Engine::Impl::Patience() const {
 }
 
 // Anti-entropy: tables that stay different while ours is quiet are made equal by a sync.
-void Engine::Impl::OnDigest(Outbox& out, const Frame& frame, PeerId sender) {
+void Engine::Impl::CompareTables(Outbox& out, bool differs, PeerId sender) {
   if (table_.version() != quiet_version_) {
     quiet_version_ = table_.version();
     quiet_since_ = now_.boot;
   }
-  if ((frame.flags & kFlagDiffers) == 0 || sender == kNoPeer || phase_ != Phase::kRunning) return;
+  if (!differs || sender == kNoPeer || phase_ != Phase::kRunning) return;
   if (now_.boot - quiet_since_ < Patience()) return;
   RepairWith(out, sender, /*reconnect=*/false);
 }

@@ -3,12 +3,14 @@
 //   engine.cc           the contract: each input is begun, handled, finished; wake and its timers
 //   engine_frames.cc    frames out and in: ping, ack, ping-req, relayed ack, nack, gossip
 //   engine_probe.cc     the probe rounds
+//   engine_beat.cc      heartbeats, where members send them to each other instead
 //   engine_updates.cc   news about members, what the STM commits of it, and what is told of that
 //   engine_stream.cc    joining, syncing, stream pings
 //   engine_leave.cc     saying goodbye
 //   engine_observe.cc   what the application has seen, and why a member is in its state
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,13 +19,13 @@
 #include "absl/container/inlined_vector.h"
 #include "phi/detector.h"
 #include "phi/fixed_deadline.h"
-#include "phi/phi_probe.h"
 #include "stm/deadlines.h"
 #include "stm/stm.h"
 #include "swim/contacts.h"
 #include "swim/dissemination.h"
 #include "swim/engine.h"
 #include "swim/foreigners.h"
+#include "swim/link.h"
 #include "swim/member_table.h"
 #include "swim/message.h"
 #include "swim/probe_rounds.h"
@@ -59,7 +61,7 @@ class Engine::Impl {
   friend class Engine;
 
   enum class Phase : std::uint8_t { kIdle, kRunning, kLeaving, kGone };
-  enum class Purpose : std::uint8_t { kProbe, kRelay, kGossip, kReconnect };
+  enum class Purpose : std::uint8_t { kProbe, kRelay, kGossip, kReconnect, kHeartbeat, kWatch };
   // Where an update came from, for how it is passed on and answered.
   enum class Source : std::uint8_t {
     kNews,     // to be passed on
@@ -74,6 +76,15 @@ class Engine::Impl {
     bool join = false;           // contact: sent as a newcomer
     bool reconnect = false;      // after a separation: what it brings is news to others too
   };
+  // Heartbeats to and from one other member.
+  struct Beat {
+    Link link;
+    Instant next_send = kNever;
+    Instant next_ask = kNever;  // when it is asked (again) for an answer
+    bool convicted = false;     // silent for too long, or nothing proves that it hears us
+    bool given_up = false;      // its one kDead of silence has been given
+  };
+  static_assert(sizeof(Beat) <= 160);
   using Rows = absl::InlinedVector<PeerId, 16>;
   // Rounds at the accused, beside the regular one (rule E).
   static constexpr std::size_t kExtraRoundsMax = 8;
@@ -106,7 +117,7 @@ class Engine::Impl {
   // Rows whose news the sender of a frame needs: it holds older news, or is accused here.
   void NoticeSender(const Frame& frame, PeerId sender);
   void OnStranger(Outbox& out, PeerId sender);
-  void OnDigest(Outbox& out, const Frame& frame, PeerId sender);
+  void CompareTables(Outbox& out, bool differs, PeerId sender);
   Duration Patience() const;
   void AnswerLater(PeerId row);
   Update NewsOf(PeerId row) const;       // as we would tell it now
@@ -116,8 +127,9 @@ class Engine::Impl {
 
   // --- engine_probe.cc
   Detector* DetectorOf(DetectorKind kind);
+  static std::unique_ptr<Detector> MakePhi(const Config& config);
   absl::Status Swap(const Reconfigure& order);
-  void Learn(PeerId target, Instant opened);
+  void Learn(PeerId target, Instant opened, std::uint32_t beats = 1);
   void Unlearn(PeerId row);
   Instant AttemptDue(PeerId target, Instant sent) const;
   void PeriodTick(Outbox& out);
@@ -139,8 +151,33 @@ class Engine::Impl {
   PeerId PickActive(Fits fits);
   PeerId PickRelay(const ProbeRound& round);
   Observation Own(PeerId peer, Signal signal, Reason reason, std::uint32_t weight);
+  Reason RoundReason(const ProbeRound& round) const;
   Cause RoundCause(const ProbeRound& round) const;
   bool HoldRuns(PeerId row) const;
+
+  // --- engine_beat.cc
+  void OpenLink(PeerId row);
+  void CloseLink(PeerId row);
+  Instant SilenceEnd(PeerId row) const;
+  Instant ReachEnd(PeerId row) const;
+  Duration BeatDeadline() const;
+  Duration AskInterval() const;
+  bool BothWays() const;
+  void ScheduleBeat(PeerId row);
+  void ScheduleBeats();
+  void BeatsDue(Outbox& out);
+  void SendBeat(Outbox& out, PeerId row, std::uint8_t flags);
+  void CheckBeat(Outbox& out, PeerId row);
+  void Acquit(PeerId row);
+  Reason SilenceReason() const;
+  void Testify(Outbox& out, PeerId row, Signal signal, Reason reason);
+  void Spread(PeerId row);
+  void ProofOfLife(Outbox& out, const Frame& frame, PeerId sender);
+  void OnHeartbeat(Outbox& out, const Address& from, const Frame& frame, PeerId sender);
+  void TransportGone(Outbox& out, const Address& about, Reason reason);
+  void Rejoin(Outbox& out, PeerId through);
+  void Readmit(Outbox& out, PeerId row);
+  PeerId OldestTombstone() const;
 
   // --- engine_updates.cc
   void ApplyUpdates(Outbox& out, std::span<const std::byte> updates, Source source);
@@ -208,8 +245,10 @@ class Engine::Impl {
   Stm stm_;
   // Both are fed, so that a swap finds what it needs.
   FixedDeadline fixed_;
-  PhiProbe phi_;
+  const std::unique_ptr<Detector> phi_;
   Detector* detector_;  // the one that is asked
+  std::vector<Beat> beats_;  // by row; those with a timer are in use
+  Deadlines beat_timers_;
   Dissemination news_;
   ProbeRounds rounds_;
   Relays relays_;
@@ -235,7 +274,9 @@ class Engine::Impl {
   bool joined_ = false;      // at least one sync as a newcomer succeeded
   bool slept_long_ = false;  // long enough to have been declared dead meanwhile
   std::uint64_t periods_ = 0;
-  Instant heard_{};  // when anybody was last heard; time that we slept does not count
+  Instant heard_{};          // when anybody was last heard; time that we slept does not count
+  Instant partner_heard_{};  // when a member was, by a frame of any kind: of use where there is but one other
+  bool buried_ = false;      // by an update of the frame in hand
 
   Instant next_period_ = kNever;
   Instant next_gossip_ = kNever;  // kNever: nothing to send

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "phi/phi_heartbeat.h"
+#include "phi/phi_probe.h"
 #include "swim/engine_impl.h"
 #include "swim/wire.h"
 
@@ -15,8 +17,22 @@ constexpr int kDeafPeriodsMax = 60;
 }  // namespace
 
 Detector* Engine::Impl::DetectorOf(DetectorKind kind) {
-  if (kind == DetectorKind::kPhi) return &phi_;
+  if (kind == DetectorKind::kPhi) return phi_.get();
   return &fixed_;
+}
+
+std::unique_ptr<Detector> Engine::Impl::MakePhi(const Config& config) {
+  if (config.beats()) {
+    return std::make_unique<PhiHeartbeat>(
+        PhiHeartbeat::Options{.threshold = config.phi_threshold,
+                              .mean = config.period,
+                              .deviation = config.jitter == Duration{} ? config.period / 10 : config.period / 4,
+                              .deviation_min = config.period / 100,
+                              .acceptable_pause = config.acceptable_pause});
+  }
+  const Duration share = config.period / config.attempts;
+  return std::make_unique<PhiProbe>(
+      PhiProbe::Options{.threshold = config.phi_threshold, .mean = share / 4, .deviation = share / 4});
 }
 
 absl::Status Engine::Impl::Swap(const Reconfigure& order) {
@@ -31,17 +47,18 @@ absl::Status Engine::Impl::Swap(const Reconfigure& order) {
         std::min(round.end, std::max(round.next_attempt, AttemptDue(round.target, round.sent_at[round.attempts - 1])));
   });
   rounds_.Reschedule();
+  ScheduleBeats();
   return absl::OkStatus();
 }
 
-void Engine::Impl::Learn(PeerId target, Instant opened) {
-  fixed_.Heard(target, opened, now_.boot);
-  phi_.Heard(target, opened, now_.boot);
+void Engine::Impl::Learn(PeerId target, Instant opened, std::uint32_t beats) {
+  fixed_.Heard(target, opened, now_.boot, beats);
+  phi_->Heard(target, opened, now_.boot, beats);
 }
 
 void Engine::Impl::Unlearn(PeerId row) {
   fixed_.Forget(row);
-  phi_.Forget(row);
+  phi_->Forget(row);
 }
 
 // The detector says when an attempt is overdue, within reason: no sooner than half its share, no later than half a
@@ -244,13 +261,12 @@ void Engine::Impl::FailRound(Outbox& out, ProbeRound& round) {
   const bool held = HoldRuns(target);
   const bool named = Accuse(target, round.refused);
   const Cause cause = RoundCause(round);
-  const Reason reason = round.refused ? Reason::kRefused : Reason::kProbeTimeout;
   const std::uint32_t threshold = config_.Stm().demote_threshold;
   const std::uint32_t signals = config_.attempts == 1 ? 1 : round.attempts;
   for (std::uint32_t i = 0; i < signals; ++i) {
     const bool last = i + 1 == signals;
     const std::uint32_t weight = last && threshold > i ? threshold - i : 1;
-    stm_.Apply(now_, Own(target, Signal::kSuspect, reason, weight), table_[target].key, Terms(), changes_);
+    stm_.Apply(now_, Own(target, Signal::kSuspect, cause.reason, weight), table_[target].key, Terms(), changes_);
   }
   Commit(out, &cause);
   // Begun, or begun again after a cancel, or confirmed: that shortens the hold of everyone.
@@ -269,10 +285,17 @@ bool Engine::Impl::HoldRuns(PeerId row) const {
   return hold.has_value() && hold->running;
 }
 
+// Among two, an ack is what proves both directions. Without one, anything else that was heard meanwhile tells that it
+// is the way there that is cut, and not the member that is dead.
+Reason Engine::Impl::RoundReason(const ProbeRound& round) const {
+  if (round.refused) return Reason::kRefused;
+  return BothWays() && partner_heard_ >= round.start ? Reason::kAsymmetric : Reason::kProbeTimeout;
+}
+
 Cause Engine::Impl::RoundCause(const ProbeRound& round) const {
   Cause cause;
   cause.own = true;
-  cause.reason = round.refused ? Reason::kRefused : Reason::kProbeTimeout;
+  cause.reason = RoundReason(round);
   cause.observers = {table_[kSelf].who->name};
   for (std::uint32_t i = 0; i < round.attempts; ++i) {
     AttemptReport report;
@@ -297,6 +320,7 @@ void Engine::Impl::RefutedDuringRound(PeerId target) {
 
 // Half the margin before its hold ends a hearer asks (rule E).
 void Engine::Impl::ScheduleQuestion(PeerId suspect) {
+  if (config_.beats()) return;  // there everybody has evidence of its own
   const auto hold = stm_.HoldOf(suspect);
   if (hold.has_value() && hold->running) {
     row_timers_.Set(suspect, std::max(now_.boot, hold->end - config_.hearer_margin / 2));

@@ -78,7 +78,8 @@ void Engine::Impl::ContactsDue(Outbox& out) {
       continue;
     }
     contact.next = kNever;
-    StartSync(out, {Errand::kContact, contact.address, 0, !joined_, joined_});
+    const bool join = !joined_ || config_.revive == Revive::kJoinOnly;
+    StartSync(out, {Errand::kContact, contact.address, 0, join, joined_});
   }
   next_contact_ = contacts_.next();
 }
@@ -210,6 +211,8 @@ void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Fram
   heard_ = now_.boot;
   ApplyUpdates(out, frame.updates, exchange.reconnect ? Source::kNews : Source::kCatchUp);
   Joined();  // not before: see ApplyAboutSelf
+  if (exchange.join) Readmit(out, table_.FindId(frame.sender));
+  buried_ = false;  // a join is what it would ask for
   if (!answers_.empty() && phase_ == Phase::kRunning) {
     Send(out, exchange.address, Header(FrameType::kGossip, 0), Purpose::kGossip, answers_, false);
   }
@@ -282,7 +285,7 @@ void Engine::Impl::ServeSync(Outbox& out, ExchangeId id, const Frame& frame) {
                                ": too far ahead of what this member knows (generations are times in ms)"));
   }
   if ((frame.flags & kFlagJoin) != 0) {
-    if (row == kNoPeer && table_.full()) {
+    if (row == kNoPeer && table_.full() && !(config_.beats() && OldestTombstone() != kNoPeer)) {
       ++counters_[Counter::kMembersRefused];
       return Refuse(out, id, Refusal::kFull, absl::StrCat("the member table is full: ", config_.members_max, " rows"));
     }
@@ -305,6 +308,8 @@ void Engine::Impl::ServeSync(Outbox& out, ExchangeId id, const Frame& frame) {
     out.Add(Outbox::Reply{id, {}});
     return;
   }
+  if ((frame.flags & kFlagJoin) != 0) Readmit(out, table_.FindId(frame.sender));
+  buried_ = false;  // the reply answers it
   Outbox::Reply reply{id, EncodeRows(Header(FrameType::kSyncReply, frame.sequence))};
   counters_[Counter::kSyncBytesSent] += reply.bytes.size();
   MixFingerprint(XXH3_64bits(reply.bytes.data(), reply.bytes.size()));

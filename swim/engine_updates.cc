@@ -79,6 +79,7 @@ void Engine::Impl::ApplyAboutSelf(Outbox& out, const Update& update) {
     BecomeGeneration(self.key.generation + 1);
   } else {
     Refute(out, update.key.incarnation, &update);
+    buried_ = update.kind == UpdateKind::kDead && config_.revive == Revive::kJoinOnly;
   }
   AnswerLater(kSelf);
 }
@@ -118,15 +119,19 @@ void Engine::Impl::ApplyUnknown(Outbox& out, const Update& update, Source source
   const MemberStatus status = !dead                              ? MemberStatus::kActive
                               : update.kind == UpdateKind::kLeft ? MemberStatus::kLeft
                                                                  : MemberStatus::kInactive;
+  if (config_.beats() && table_.full()) {  // tombstones last a day there
+    if (const PeerId oldest = OldestTombstone(); oldest != kNoPeer) ForgetRow(out, oldest);
+  }
   const PeerId row = table_.Add(update.name, update.address, update.key, status, random_);
   if (row == kNoPeer) {
     ++counters_[Counter::kMembersRefused];
     return;
   }
-  phi_.Reserve(table_.capacity());
+  phi_->Reserve(table_.capacity());
   ++counters_[Counter::kUpdatesApplied];
   TakeDetails(row, update);
   PassOn(row, source);
+  if (status != MemberStatus::kLeft) OpenLink(row);
   if (dead) {  // a tombstone, so that nothing older brings it in; nobody is told
     stm_.Bury(now_, row, update.key);
     MergeAccusers(row, update);
@@ -161,6 +166,7 @@ void Engine::Impl::ApplyNewLife(Outbox& out, PeerId row, const Update& update, S
   TakeDetails(row, update);
   rounds_.Forget(row);
   Unlearn(row);
+  OpenLink(row);
   suspicions_.Forget(row);
   stm_.Restarted(now_, row, update.key, changes_);
   Commit(out);
@@ -294,6 +300,7 @@ void Engine::Impl::ApplyLeft(Outbox& out, PeerId row, const Update& update, Sour
   stm_.Left(now_, row, update.key, changes_);
   changes_.clear();  // its change is told below, as what it is
   table_.SetStatus(row, MemberStatus::kLeft, random_);
+  CloseLink(row);
   rounds_.Forget(row);
   suspicions_.Forget(row);
   suspicions_.Withdraw(table_[row].id);
@@ -353,6 +360,7 @@ void Engine::Impl::PassOn(PeerId row, Source source) {
 // Lifeguard, section IV-B, with the floor that tolerates a pause (stm/hold.h).
 HoldTerms Engine::Impl::Terms() const {
   const std::uint32_t n = table_.alive();
+  if (config_.beats()) return FixedHold(config_.fail_after - config_.suspect_after);
   HoldTerms terms;
   const double periods = config_.hold_alpha * std::log10(static_cast<double>(n));
   const Duration scaled(static_cast<Duration::rep>(periods * static_cast<double>(config_.period.count())));
@@ -386,7 +394,10 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
       row_timers_.Cancel(row);
       suspicions_.Forget(row);
       std::erase(dead_, row);
-      if (change.transition == Transition::kRestarted) kind = EventKind::kRestarted;
+      if (change.transition == Transition::kRestarted && former_generation_ != table_[row].key.generation) {
+        kind = EventKind::kRestarted;
+      }
+      if (config_.beats() && !beat_timers_.Get(row).has_value()) OpenLink(row);
       // A suspicion that acks alone ended is told to nobody: only the member itself refutes.
       if (change.transition == Transition::kPromotionThreshold) news_.Drop(row);
       if (change.from == State::kInactive && kind == EventKind::kRecovered) RepairWith(out, row, /*reconnect=*/true);
@@ -397,7 +408,7 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
       table_.SetStatus(row, MemberStatus::kSuspect, random_);
       suspicions_.Withdraw(table_[row].id);
       if (own_cause == nullptr) ScheduleQuestion(row);
-      news_.Put(row);
+      Spread(row);
       break;
     }
     case State::kInactive:
@@ -408,7 +419,7 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
       suspicions_.Settle(row);
       SetTombstone(row, Duration{});
       if (kind == EventKind::kFailed) dead_.push_back(row);
-      news_.Put(row);
+      Spread(row);
       next_contact_ = std::min(next_contact_, now_.boot);  // it may have been the last seed
       break;
   }
@@ -442,6 +453,7 @@ void Engine::Impl::ForgetRow(Outbox& out, PeerId row) {
   Unlearn(row);
   suspicions_.Forget(row);
   stm_.Forget(row);
+  CloseLink(row);
   news_.Drop(row);
   stream_only_.Forget(row);
   conflicts_.Forget(row);

@@ -90,6 +90,10 @@ std::string Evidence(const Cause& cause) {
   if (!cause.attempts.empty()) return RoundText(cause.attempts);
   if (cause.own) {
     const std::string_view reason = Name(cause.reason);
+    if (cause.silence != Duration{}) {
+      return absl::StrCat("not heard for ", Seconds(cause.silence), ", ",
+                          absl::string_view(reason.data(), reason.size()));
+    }
     return absl::StrCat("our own evidence, ", absl::string_view(reason.data(), reason.size()));
   }
   return cause.observers.empty() ? "accused" : absl::StrCat("accused by ", List(cause.observers));

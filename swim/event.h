@@ -72,6 +72,7 @@ struct Cause {
   std::vector<std::string> observers;                      // whose evidence, by name
   std::vector<AttemptReport> attempts;                     // of our own failed round
   Duration lasted{};                                       // how long it had been in the state before
+  Duration silence{};                                      // of our own heartbeats: since it was last heard
 };
 
 struct Event {

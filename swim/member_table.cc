@@ -82,6 +82,7 @@ PeerId MemberTable::Add(std::string_view name, const Address& address, LifeKey k
     ++alive_;
     if (row != kSelf) EnterRing(row, random);
   }
+  if (status == MemberStatus::kLeft) ++left_;
   digest_ += Term(r);
   ++version_;
   return row;
@@ -91,6 +92,7 @@ void MemberTable::Remove(PeerId row) {
   Row& r = rows_[row];
   digest_ -= Term(r);
   if (Counts(r.status)) --alive_;
+  if (r.status == MemberStatus::kLeft) --left_;
   LeaveRing(row);
   Disown(row);
   by_id_.erase(row);
@@ -105,6 +107,8 @@ void MemberTable::SetStatus(PeerId row, MemberStatus status, Random& random) {
   if (r.status == status) return;
   const bool before = Counts(r.status);
   digest_ -= Term(r);
+  if (r.status == MemberStatus::kLeft) --left_;
+  if (status == MemberStatus::kLeft) ++left_;
   r.status = status;
   digest_ += Term(r);
   const bool after = Counts(status);

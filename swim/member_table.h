@@ -56,6 +56,8 @@ class MemberTable {
   bool IsAlive(PeerId row) const { return Counts(rows_[row].status); }  // ACTIVE or SUSPECT
   // ACTIVE and SUSPECT, self included.
   std::uint32_t alive() const { return alive_; }
+  // All but the LEFT, self included.
+  std::uint32_t present() const { return static_cast<std::uint32_t>(size()) - left_; }
   bool full() const { return size() >= rows_max_; }
 
   PeerId FindId(std::uint64_t id) const;
@@ -150,6 +152,7 @@ class MemberTable {
   std::vector<PeerId> ring_;
   std::uint32_t cursor_ = 0;  // ring_[0, cursor_) were probed in this round
   std::uint32_t alive_ = 0;
+  std::uint32_t left_ = 0;
   std::uint64_t digest_ = 0;
   std::uint64_t version_ = 0;
 };

@@ -3,6 +3,8 @@
 //   A -> B  ping          are you there?                       B -> A  ack
 //   A -> H  ping-req      ask B for me      H -> B  ping,  B -> H  ack,  H -> A  relayed ack   (or H -> A  nack)
 //   A -> B  gossip        updates only, no answer expected
+//   A -> B  heartbeat     I live, and have heard you so far    (B -> A  heartbeat, if A asks for it)
+//   A -> B  watch         send me pulses                       B -> A  pulse, again and again
 //   A => B  sync          over a stream: all my rows           B => A  sync reply  (or refusal)
 #pragma once
 
@@ -28,6 +30,9 @@ enum class FrameType : std::uint8_t {
   kSync = 7,       // stream only
   kSyncReply = 8,  // stream only
   kRefusal = 9,    // stream only
+  kHeartbeat = 10,
+  kWatch = 11,
+  kPulse = 12,
 };
 
 // Flags of a frame.
@@ -35,6 +40,9 @@ inline constexpr std::uint8_t kFlagStranger = 1;  // ack, nack, gossip: I do not
 inline constexpr std::uint8_t kFlagDiffers = 2;   // ack: my table's digest is not yours
 inline constexpr std::uint8_t kFlagJoin = 4;      // sync: the sender joins, it is no member yet
 inline constexpr std::uint8_t kFlagReunion = 8;   // sync: after a separation; what it brings is news to others too
+inline constexpr std::uint8_t kFlagAsks = 16;     // heartbeat: answer with one at once
+inline constexpr std::uint8_t kFlagExtra = 32;    // heartbeat: outside the rhythm (an answer, or sent again)
+inline constexpr std::uint8_t kFlagFull = 64;     // pulse: the only one, for I have no room for one more watcher
 
 enum class Refusal : std::uint8_t {
   kNameInUse = 1,
@@ -79,8 +87,10 @@ struct Frame {
   std::uint32_t label = 0;             // LabelTag of the cluster label
   std::uint64_t sender = 0;            // MemberId of the sending life
   std::uint16_t incarnation = 0;       // low 16 bits of the sender's
-  std::uint32_t sequence = 0;          // chosen by the asker, echoed in the answer
-  std::uint32_t digest = 0;            // ping: of the sender's table
+  std::uint32_t sequence = 0;          // chosen by the asker, echoed in the answer; heartbeat, pulse: one more each
+  std::uint32_t digest = 0;            // ping, heartbeat: of the sender's table
+  std::uint32_t watermark = 0;         // heartbeat: the highest sequence of the receiver's heartbeats seen; 0: none
+  Duration interval{};                 // watch: of the pulses, whole milliseconds, <= 2^32 - 1; 0: no more of them
   std::uint64_t target = 0;            // ping-req: whom to probe; relayed ack: who answered
   Address target_address;              // ping-req
   Duration budget{};                   // ping-req: time left in the asker's round; whole milliseconds, <= 65,535

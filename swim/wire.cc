@@ -17,7 +17,7 @@ constexpr std::size_t kChecksumSize = 4;
 
 std::uint32_t Checksum(std::span<const std::byte> bytes) { return XXH32(bytes.data(), bytes.size(), 0); }
 
-bool IsType(FrameType type) { return type >= FrameType::kPing && type <= FrameType::kRefusal; }
+bool IsType(FrameType type) { return type >= FrameType::kPing && type <= FrameType::kPulse; }
 bool IsStreamOnly(FrameType type) {
   return type == FrameType::kSync || type == FrameType::kSyncReply || type == FrameType::kRefusal;
 }
@@ -32,6 +32,7 @@ std::size_t FixedSize(const Frame& frame) {
     case FrameType::kAck:
     case FrameType::kNack:
     case FrameType::kGossip:
+    case FrameType::kPulse:
       return kHeadSize;
     case FrameType::kPingReq:
       return kHeadSize + 8 + AddressSize(frame.target_address) + 2;
@@ -43,6 +44,10 @@ std::size_t FixedSize(const Frame& frame) {
       return kHeadSize + 2;
     case FrameType::kRefusal:
       return kHeadSize + 1 + 1 + Cut(frame.text, kRefusalTextMax).size();
+    case FrameType::kHeartbeat:
+      return kHeadSize + 4 + 4;
+    case FrameType::kWatch:
+      return kHeadSize + 4;
   }
   return kHeadSize;
 }
@@ -70,6 +75,7 @@ void WriteFixed(const Frame& frame, ByteWriter& writer) {
     case FrameType::kAck:
     case FrameType::kNack:
     case FrameType::kGossip:
+    case FrameType::kPulse:
       return;
     case FrameType::kPingReq:
       writer.Fixed(frame.target);
@@ -87,6 +93,11 @@ void WriteFixed(const Frame& frame, ByteWriter& writer) {
     case FrameType::kRefusal:
       writer.Fixed(static_cast<std::uint8_t>(frame.refusal));
       return WriteShortText(Cut(frame.text, kRefusalTextMax), writer);
+    case FrameType::kHeartbeat:
+      writer.Fixed(frame.watermark);
+      return writer.Fixed(frame.digest);
+    case FrameType::kWatch:
+      return writer.Fixed(static_cast<std::uint32_t>(WireMilliseconds(frame.interval, 0xffffffff)));
   }
 }
 
@@ -120,6 +131,7 @@ bool ReadFixed(ByteReader& reader, Frame& frame) {
     case FrameType::kAck:
     case FrameType::kNack:
     case FrameType::kGossip:
+    case FrameType::kPulse:
       break;
     case FrameType::kPingReq:
       frame.target = reader.Fixed<std::uint64_t>();
@@ -140,6 +152,13 @@ bool ReadFixed(ByteReader& reader, Frame& frame) {
       frame.refusal = static_cast<Refusal>(reader.Fixed<std::uint8_t>());
       sound = frame.refusal >= Refusal::kNameInUse && frame.refusal <= Refusal::kImplausible;
       sound = ReadShortText(reader, kRefusalTextMax, frame.text) && sound;
+      break;
+    case FrameType::kHeartbeat:
+      frame.watermark = reader.Fixed<std::uint32_t>();
+      frame.digest = reader.Fixed<std::uint32_t>();
+      break;
+    case FrameType::kWatch:
+      frame.interval = std::chrono::milliseconds(reader.Fixed<std::uint32_t>());
       break;
   }
   return sound;

@@ -1,8 +1,12 @@
 #include "phi/fixed_deadline.h"
 
 #include <chrono>
+#include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
+
+#include "swim/random.h"
 
 namespace nekton {
 namespace {
@@ -55,10 +59,36 @@ TEST(FixedDeadlineTest, LevelBeforeTheOpeningIsZero) {
   EXPECT_EQ(detector.Level(kPeer, kOpened, Instant{}), 0.0);
 }
 
+TEST(FixedDeadlineTest, EveryLevelIsReachedAtExactlyItsInstant) {
+  Random random(1);
+  for (int i = 0; i < 100'000 && !HasFailure(); ++i) {
+    const Duration limit(1 + static_cast<Duration::rep>(random.Next() >> (12 + random.Below(50))));  // up to 52 days
+    const double threshold = 0.1 + 15 * random.Unit();
+    const FixedDeadline detector(limit, threshold);
+    const double level = std::exp(random.Unit() * 20 - 14);
+    const Instant at = detector.ReachedAt(kPeer, kOpened, level);
+    ASSERT_LT(at, kNever);
+    EXPECT_GE(detector.Level(kPeer, kOpened, at), level) << limit.count() << " " << threshold;
+    EXPECT_LT(detector.Level(kPeer, kOpened, at - nanoseconds(1)), level) << limit.count() << " " << threshold;
+    EXPECT_EQ(detector.ReachedAt(kPeer, kOpened, threshold), detector.DeadlineFor(kPeer, kOpened));
+  }
+}
+
+TEST(FixedDeadlineTest, LevelsThatAreNoneOrNeverReached) {
+  const FixedDeadline detector(std::chrono::hours(24), 8.0);
+  EXPECT_EQ(detector.ReachedAt(kPeer, kOpened, 0), kOpened);
+  EXPECT_EQ(detector.ReachedAt(kPeer, kOpened, -3), kOpened);
+  EXPECT_EQ(detector.ReachedAt(kPeer, kOpened, 1e-300), kOpened + nanoseconds(1));
+  EXPECT_EQ(detector.ReachedAt(kPeer, kOpened, 1e300), kNever);
+  EXPECT_EQ(detector.ReachedAt(kPeer, kOpened, std::numeric_limits<double>::infinity()), kNever);
+  EXPECT_EQ(detector.ReachedAt(kPeer, kOpened, std::numeric_limits<double>::quiet_NaN()), kNever);
+  EXPECT_EQ(detector.ReachedAt(kPeer, kNever - std::chrono::hours(1), 8), kNever);
+}
+
 TEST(FixedDeadlineTest, LearnsNothing) {
   FixedDeadline fixed(milliseconds(200), 8.0);
   Detector& detector = fixed;
-  for (int i = 1; i <= 100; ++i) detector.Heard(kPeer, kOpened, kOpened + milliseconds(i));
+  for (int i = 1; i <= 100; ++i) detector.Heard(kPeer, kOpened, kOpened + milliseconds(i), 1);
   EXPECT_EQ(detector.DeadlineFor(kPeer, kOpened), kOpened + milliseconds(200));
   EXPECT_EQ(detector.Level(kPeer, kOpened, kOpened + milliseconds(100)), 4.0);
   detector.Forget(kPeer);

@@ -14,7 +14,7 @@ constexpr nanoseconds kOne{1};
 TEST(HeartbeatTiming, TheMeshHasTheNumbersOfItsSource) {
   EXPECT_EQ(kMeshTiming.interval - kMeshTiming.jitter, seconds(8));
   EXPECT_EQ(kMeshTiming.interval + kMeshTiming.jitter, seconds(12));
-  EXPECT_EQ(kMeshTiming.suspect_after, seconds(30));
+  EXPECT_EQ(kMeshTiming.suspect_after, seconds(30) + kOne);  // 30 s themselves are no silence yet
   EXPECT_EQ(kMeshTiming.fail_after - kMeshTiming.suspect_after, seconds(90));
 }
 

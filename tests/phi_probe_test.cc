@@ -20,7 +20,7 @@ constexpr Instant kOpened{std::chrono::seconds(1000)};
 constexpr PhiProbe::Options kOptions{.threshold = 3, .mean = milliseconds(50), .deviation = milliseconds(50)};
 
 void Feed(Detector& detector, std::uint32_t peer, Duration answer, int times) {
-  for (int i = 0; i < times; ++i) detector.Heard(peer, kOpened, kOpened + answer);
+  for (int i = 0; i < times; ++i) detector.Heard(peer, kOpened, kOpened + answer, 1);
 }
 
 TEST(PhiProbeTest, APeerThatNeverSpokeHasTheDeadlineOfThePrior) {
@@ -40,6 +40,29 @@ TEST(PhiProbeTest, TheDeadlineIsTheFirstInstantThatConvicts) {
     EXPECT_GE(detector.Level(peer, kOpened, deadline), 3);
     EXPECT_LT(detector.Level(peer, kOpened, deadline - nanoseconds(1)), 3);
   }
+}
+
+TEST(PhiProbeTest, EveryLevelIsReachedAtExactlyItsInstant) {
+  PhiProbe detector(kOptions);
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 20'000 && !HasFailure(); ++i) {
+    Feed(detector, static_cast<std::uint32_t>(random() % 4), microseconds(random() % 20'000), 1);
+    const auto peer = static_cast<std::uint32_t>(random() % 5);
+    const double level = 0.001 * static_cast<double>(1 + random() % 30'000);
+    const Instant at = detector.ReachedAt(peer, kOpened, level);
+    EXPECT_GE(detector.Level(peer, kOpened, at), level);
+    EXPECT_LT(detector.Level(peer, kOpened, at - nanoseconds(1)), level);
+    EXPECT_EQ(detector.ReachedAt(peer, kOpened, 3), detector.DeadlineFor(peer, kOpened));
+  }
+}
+
+TEST(PhiProbeTest, LevelsThatAreNoneOrNeverReached) {
+  const PhiProbe detector(kOptions);
+  EXPECT_EQ(detector.ReachedAt(1, kOpened, 0), kOpened);
+  EXPECT_EQ(detector.ReachedAt(1, kOpened, -1), kOpened);
+  EXPECT_EQ(detector.ReachedAt(1, kOpened, 1e300), kNever);
+  EXPECT_EQ(detector.ReachedAt(1, kOpened, std::numeric_limits<double>::quiet_NaN()), kNever);
+  EXPECT_EQ(detector.ReachedAt(1, kNever - nanoseconds(5), 3), kNever);
 }
 
 TEST(PhiProbeTest, APeerIsLearnedAndOthersAreDrawnTowardIt) {
@@ -92,7 +115,7 @@ TEST(PhiProbeTest, AdaptsWhereAFixedDeadlineIsWrong) {
       const Duration answer = round_trip + microseconds(random() % 1000);
       by_phi += phi.DeadlineFor(1, kOpened) <= kOpened + answer ? 1 : 0;
       by_fixed += fixed.DeadlineFor(1, kOpened) <= kOpened + answer ? 1 : 0;
-      phi.Heard(1, kOpened, kOpened + answer);
+      phi.Heard(1, kOpened, kOpened + answer, 1);
     }
     return std::pair(by_phi, by_fixed);
   };
@@ -106,7 +129,7 @@ TEST(PhiProbeTest, AdaptsWhereAFixedDeadlineIsWrong) {
 
 TEST(PhiProbeTest, AStepBackIsNoTimeAndForgettingIsForgetting) {
   PhiProbe detector(kOptions);
-  detector.Heard(1, kOpened, kOpened - std::chrono::seconds(5));
+  detector.Heard(1, kOpened, kOpened - std::chrono::seconds(5), 1);
   EXPECT_GT(detector.DeadlineFor(1, kOpened), kOpened);
   Feed(detector, 1, milliseconds(30), 100);
   const Instant stranger = detector.DeadlineFor(99, kOpened);

@@ -57,6 +57,19 @@ Frame Sync(FrameType type, std::uint8_t version_max, std::string_view label, std
   return frame;
 }
 
+Frame Heartbeat(std::uint32_t sequence, std::uint32_t watermark, std::uint8_t flags) {
+  Frame frame = MakeFrame(FrameType::kHeartbeat, 7, sequence, flags);
+  frame.watermark = watermark;
+  frame.digest = 0xa1a2a3a4;
+  return frame;
+}
+
+Frame Watch(Duration interval) {
+  Frame frame = MakeFrame(FrameType::kWatch, 7, 9);
+  frame.interval = interval;
+  return frame;
+}
+
 Frame Busy() {
   Frame frame = MakeFrame(FrameType::kRefusal, 0, 8);
   frame.refusal = Refusal::kBusy;
@@ -123,6 +136,11 @@ std::vector<WireSample> WireSamples() {
       {"sync_no_label", true, Sync(FrameType::kSync, 3, ""), {}},
       {"sync_reply", true, Sync(FrameType::kSyncReply, 2, ""), {alive, bare, dead}},
       {"refusal", true, Busy(), {}},
+      {"heartbeat", false, Heartbeat(0x0c0d0e0f, 0x1c1d1e1f, 0), {}},
+      {"heartbeat_asks", false, Heartbeat(2, 1, kFlagAsks | kFlagExtra), {suspect}},
+      {"watch", false, Watch(std::chrono::milliseconds(0x0a0b0c0d)), {}},
+      {"pulse", false, MakeFrame(FrameType::kPulse, 7, 10), {}},
+      {"pulse_full", false, MakeFrame(FrameType::kPulse, 7, 0, kFlagFull), {}},
   };
 }
 

@@ -10,10 +10,10 @@ absl::StatusOr<Config> ProfileOf(std::string_view name) {
   if (name == "lan") return Config::Lan();
   if (name == "wan") return Config::Wan();
   if (name == "local") return Config::Local();
-  if (name == "mesh" || name == "pair") {
-    return absl::UnimplementedError(absl::StrCat(Absl(name), ": not available yet; use lan, wan or local"));
-  }
-  return absl::InvalidArgumentError(absl::StrCat(Quoted(name), ": no such profile; use lan, wan or local"));
+  if (name == "mesh") return Config::Mesh();
+  if (name == "pair") return Config::Pair();
+  return absl::InvalidArgumentError(
+      absl::StrCat(Quoted(name), ": no such profile; use lan, wan, local, mesh or pair"));
 }
 
 absl::StatusOr<DetectorKind> DetectorOf(std::string_view name) {
