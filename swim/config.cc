@@ -242,7 +242,8 @@ void CheckBeats(const Config& c, Check& check) {
   check.Range("jitter", c.jitter, Duration(0), kDurationMax);
   check.Range("acceptable_pause", c.acceptable_pause, Duration(0), kDurationMax);
   check.Range("fail_after", c.fail_after, Duration(1ms), 2 * kDurationMax);
-  if (c.jitter >= c.period) check.Fail("jitter", Text(c.jitter), absl::StrCat("must be below period = ", Text(c.period)));
+  if (c.jitter >= c.period)
+    check.Fail("jitter", Text(c.jitter), absl::StrCat("must be below period = ", Text(c.period)));
   if (c.suspect_after <= c.period + std::max(c.jitter, Duration(0))) {
     check.Fail("suspect_after", Text(c.suspect_after),
                "must be above period + jitter: the next heartbeat of a healthy member is due before it is suspected");

@@ -60,7 +60,7 @@ struct Config {
   // A heartbeat is sent again when it was not answered for so long. 0: it asks for no answer until the member is
   // convicted; from then on it is asked every half period.
   Duration repeat_after{};
-  std::uint32_t misses = 3;  // unanswered in a row, the first conviction among them: SUSPECT; 1-1000
+  std::uint32_t misses = 3;             // unanswered in a row, the first conviction among them: SUSPECT; 1-1000
   Revive revive = Revive::kRefutation;  // when an INACTIVE member may come back; probes: always kRefutation
   Duration recovery_hold{};             // Revive::kHealthy: no sooner than this after the verdict
 
@@ -94,7 +94,7 @@ struct Config {
   Duration max_local_pause = std::chrono::milliseconds(500);  // a later wake than this is a pause of our own
 
   // Bounds.
-  std::size_t datagram_max = 1400;   // bytes, 512-65507: no datagram of ours is larger
+  std::size_t datagram_max = 1400;  // bytes, 512-65507: no datagram of ours is larger
   // Rows; a further member is refused and counted. Heartbeats: at most 64, and the oldest tombstone makes room.
   std::size_t members_max = 100000;
 

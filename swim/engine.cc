@@ -95,7 +95,7 @@ bool Engine::Impl::Begin(const Tick& now, Outbox& out) {
   if (phase_ == Phase::kIdle) {
     phase_ = Phase::kRunning;
     const double phase = random_.Unit() * static_cast<double>(config_.period.count());
-    if (!config_.beats()) next_period_ = now.boot + Duration(static_cast<Duration::rep>(phase));
+    next_period_ = now.boot + Duration(static_cast<Duration::rep>(phase));
     quiet_since_ = heard_ = now.boot;
   } else if (now.boot > Later(due, config_.max_local_pause)) {
     NoticePause(out, now.boot - due);

@@ -101,7 +101,7 @@ class Engine {
   // FailedPrecondition after a leave or a displacement; InvalidArgument names the field.
   absl::Status Order(const Tick& now, const Command& command, Outbox& out);
 
-  Instant NextWake() const;
+  Instant NextWake() const;  // kNever: it has left, or was displaced
   std::uint64_t Fingerprint() const;  // over all outputs so far
   const Counters& counters() const;
 

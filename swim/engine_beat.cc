@@ -3,6 +3,10 @@
 // Source: heartbeat-and-stm (HB) for the mesh, the ADR on leases for the pair. A member is *convicted* from the instant
 // at which its detector says so, or, among two, at which nothing proves any more that it hears us. From then on it is
 // asked again and again, and each time that it has not answered is one kSuspect; what commits is the STM's affair.
+//
+// Among two, what a heartbeat of the other says of ours stands until the next one. HB evaluates both directions at all
+// times; but who dies stops acknowledging, too, and a moment before its silence convicts it would be told as a broken
+// way there, and sooner than the bands promise.
 #include <algorithm>
 
 #include "swim/engine_impl.h"
@@ -18,11 +22,7 @@ void Engine::Impl::OpenLink(PeerId row) {
   ScheduleBeat(row);
 }
 
-void Engine::Impl::CloseLink(PeerId row) {
-  if (!config_.beats()) return;
-  beat_timers_.Cancel(row);
-  ScheduleBeats();  // there may be but two of us now
-}
+void Engine::Impl::CloseLink(PeerId row) { beat_timers_.Cancel(row); }
 
 // The first instant at which silence convicts. Who was never heard has the fixed time: it may have come up a moment
 // before us.
@@ -31,9 +31,6 @@ Instant Engine::Impl::SilenceEnd(PeerId row) const {
   const Instant end = detector_->DeadlineFor(row, link.heard());
   return link.watermark() == 0 ? std::max(end, Later(link.heard(), BeatDeadline())) : end;
 }
-
-// The first instant at which nothing proves any more that it hears us.
-Instant Engine::Impl::ReachEnd(PeerId row) const { return Later(beats_[row].link.reached(), BeatDeadline()); }
 
 // HB's "HEARTBEAT_DEADLINE": also under phi, for an acknowledgement has no rhythm of its own.
 Duration Engine::Impl::BeatDeadline() const { return config_.suspect_after + config_.acceptable_pause; }
@@ -51,7 +48,7 @@ void Engine::Impl::ScheduleBeat(PeerId row) {
   Instant when = std::min(beat.next_send, beat.next_ask);
   if (table_.IsAlive(row)) {
     const Instant silence = SilenceEnd(row);
-    if (!beat.convicted) when = std::min(when, BothWays() ? std::min(silence, ReachEnd(row)) : silence);
+    if (!beat.convicted) when = std::min(when, silence);
     if (!beat.given_up) when = std::min(when, Later(silence, Terms().min));
   }
   beat_timers_.Set(row, when);
@@ -97,11 +94,7 @@ void Engine::Impl::CheckBeat(Outbox& out, PeerId row) {
   const Instant now = now_.boot;
   if (!table_.IsAlive(row)) return Acquit(row);
   const bool silent = SilenceEnd(row) <= now;
-  const bool unreached = BothWays() && ReachEnd(row) <= now;
-  if (!beat.convicted && (silent || unreached)) {
-    beat.convicted = true;
-    beat.next_ask = now;
-  }
+  if (!beat.convicted && silent) Convict(row);
   if (beat.next_ask <= now) {
     if (beat.convicted) Testify(out, row, Signal::kSuspect, silent ? SilenceReason() : Reason::kAsymmetric);
     if (!table_.IsAlive(row)) return Acquit(row);
@@ -112,6 +105,11 @@ void Engine::Impl::CheckBeat(Outbox& out, PeerId row) {
     beat.given_up = true;
     Testify(out, row, Signal::kDead, SilenceReason());
   }
+}
+
+void Engine::Impl::Convict(PeerId row) {
+  beats_[row].convicted = true;
+  beats_[row].next_ask = now_.boot;
 }
 
 // No question is open; of a member that was given up, what came before is no interval either.
@@ -157,7 +155,8 @@ void Engine::Impl::Spread(PeerId row) {
 void Engine::Impl::ProofOfLife(Outbox& out, const Frame& frame, PeerId sender) {
   if (sender == kNoPeer || sender == kSelf || table_[sender].status == MemberStatus::kLeft) return;
   if (!beat_timers_.Get(sender).has_value()) return;
-  const auto lag = static_cast<std::int16_t>(frame.incarnation - static_cast<std::uint16_t>(table_[sender].key.incarnation));
+  const auto lag =
+      static_cast<std::int16_t>(frame.incarnation - static_cast<std::uint16_t>(table_[sender].key.incarnation));
   if (lag < 0) return;
   Beat& beat = beats_[sender];
   Link& link = beat.link;
@@ -175,10 +174,15 @@ void Engine::Impl::ProofOfLife(Outbox& out, const Frame& frame, PeerId sender) {
   } else {
     link.Heard(now_.boot);
   }
-  const bool healthy = !BothWays() || (link.reaches() && now_.boot < ReachEnd(sender));
-  if (healthy && (is_beat || beat.convicted)) {
-    Acquit(sender);
-    Testify(out, sender, Signal::kHealthy, Reason::kHeard);
+  const bool lately = now_.boot < Later(link.reached(), BeatDeadline());
+  if (!BothWays() || (lately && link.reaches())) {
+    if (is_beat || beat.convicted) {
+      Acquit(sender);
+      Testify(out, sender, Signal::kHealthy, Reason::kHeard);
+    }
+  } else if (is_beat && !lately && !beat.convicted && table_.IsAlive(sender)) {
+    Convict(sender);
+    CheckBeat(out, sender);
   }
   ScheduleBeat(sender);
 }

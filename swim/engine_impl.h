@@ -159,7 +159,6 @@ class Engine::Impl {
   void OpenLink(PeerId row);
   void CloseLink(PeerId row);
   Instant SilenceEnd(PeerId row) const;
-  Instant ReachEnd(PeerId row) const;
   Duration BeatDeadline() const;
   Duration AskInterval() const;
   bool BothWays() const;
@@ -168,6 +167,7 @@ class Engine::Impl {
   void BeatsDue(Outbox& out);
   void SendBeat(Outbox& out, PeerId row, std::uint8_t flags);
   void CheckBeat(Outbox& out, PeerId row);
+  void Convict(PeerId row);
   void Acquit(PeerId row);
   Reason SilenceReason() const;
   void Testify(Outbox& out, PeerId row, Signal signal, Reason reason);
@@ -246,7 +246,7 @@ class Engine::Impl {
   // Both are fed, so that a swap finds what it needs.
   FixedDeadline fixed_;
   const std::unique_ptr<Detector> phi_;
-  Detector* detector_;  // the one that is asked
+  Detector* detector_;       // the one that is asked
   std::vector<Beat> beats_;  // by row; those with a timer are in use
   Deadlines beat_timers_;
   Dissemination news_;

@@ -77,6 +77,7 @@ void Engine::Impl::PeriodTick(Outbox& out) {
   }
   ++periods_;
   next_period_ = next_period_ + config_.period > now ? next_period_ + config_.period : now + config_.period;
+  if (config_.beats()) return;  // the tick alone goes on: an engine without a next wake is one that is over
   const auto& accused = suspicions_.own();
   for (std::uint32_t tries = 0; tries < table_.ring_size(); ++tries) {
     const PeerId target = table_.NextInRound(random_);

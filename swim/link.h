@@ -3,8 +3,8 @@
 // It keeps what happened and judges nothing: the deadlines are a detector's. Not thread-safe; a plain value.
 // Source: heartbeat-and-stm (HB), "bidirectional AND-gate". HB's pseudo-code compares what was acknowledged with the
 // *newest* heartbeat sent, and so would doubt a member after every send until its echo; here, as in HB's prose, the
-// newest acknowledged one must itself have been sent within the deadline. That an acknowledgement was received within
-// the deadline, too, follows: it was sent no later.
+// newest acknowledged one must itself have been sent within the deadline. (Then its acknowledgement was received within
+// the deadline, too.)
 #pragma once
 
 #include <array>

@@ -114,6 +114,9 @@ TEST(CommandTest, WrongArgumentsAreOneLineAndStatus2) {
       {{"sim", "--seconds", "0"}, "--seconds: must be above 0"},
       {{"sim", "--kill", "3"}, "must be ID@T"},
       {{"sim", "--pause", "3@5s"}, "must be ID@T+D"},
+      {{"sim", "--profile", "mesh", "--nodes", "65"}, "profile mesh has at most 64 members"},
+      {{"sim", "--bands"}, "--bands: needs --profile mesh"},
+      {{"sim", "--profile", "mesh", "--runs", "0"}, "--runs \"0\""},
       {{"sim", "--nodes", "3", "--kill", "3@5s"}, "--kill 3@...: there is no such member"},
       {{"sim", "--seconds", "5", "--leave", "1@5s"}, "the run has ended by then"},
       {{"sim", "--seconds", "5", "--warmup", "5s"}, "--warmup: must be below --seconds"},
@@ -403,6 +406,48 @@ TEST(SimTest, ALargeGroupGetsADigestUnlessAskedFor) {
   Words all = arguments;
   all.emplace_back("--events");
   EXPECT_GT(Lines(Nekton(all).out), 51U * 50U);  // each sees each join
+}
+
+TEST(SimTest, AMeshCostsOneHeartbeatToEveryOther) {
+  const Json run = Sim({"--profile", "mesh", "--nodes", "8", "--seconds", "3600", "--seed", "3"});
+  EXPECT_NEAR(run["datagrams_per_member_period"].get<double>(), 7.0, 0.1);
+  EXPECT_NEAR(run["bytes_per_member_period"].get<double>(), 7 * 32, 8);  // FORMAT.md
+  EXPECT_NEAR(run["datagrams_by_purpose"]["heartbeat"].get<double>(), 7.0, 0.1);
+  EXPECT_EQ(run["datagrams_by_purpose"]["probe"], 0.0);
+  EXPECT_EQ(run["false_suspicions"], 0);
+}
+
+// What the source promises: not one run of a thousand may leave its band.
+TEST(SimTest, TheBandsOfTheMeshHold) {
+  // Among two, with the two-way gate besides.
+  const Finished two = Nekton({"sim", "--profile", "mesh", "--bands", "--nodes", "2", "--runs", "1000"});
+  EXPECT_EQ(two.status, 0) << two.out;
+  EXPECT_THAT(two.out, HasSubstr("every run is within its bands"));
+  const Finished run = Nekton({"sim", "--profile", "mesh", "--bands", "--runs", "1000", "--json"});
+  EXPECT_EQ(run.status, 0) << run.out;
+  EXPECT_EQ(Lines(run.out), 7U);
+  std::istringstream lines(run.out);
+  for (std::string line; std::getline(lines, line);) {
+    const Json band = Json::parse(line, nullptr, false);
+    ASSERT_FALSE(band.is_discarded()) << line;
+    if (band.contains("summary")) {
+      EXPECT_EQ(band["held"], true);
+      continue;
+    }
+    EXPECT_EQ(band["times"], 2000) << line;  // two observers
+    EXPECT_TRUE(band["outside_seeds"].empty()) << line;
+    EXPECT_GE(band["min_s"], band["band_s"][0]) << line;
+    EXPECT_LE(band["max_s"], band["band_s"][1]) << line;
+  }
+}
+
+// Under phi, silence is told from the rhythm and sooner than HB's 30 s: the bands are not its own, and it shows.
+TEST(SimTest, ARunOutsideItsBandFailsWithItsSeed) {
+  const Finished run =
+      Nekton({"sim", "--profile", "mesh", "--detector", "phi", "--bands", "--runs", "2", "--seed", "9"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, HasSubstr("ideal raw: 4 outside its band, seeds 9 9 10 10"));
+  EXPECT_THAT(run.out, HasSubstr("NOT every run is within its bands"));
 }
 
 TEST(SimTest, ShowsProgressWhenAsked) {

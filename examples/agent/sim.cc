@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "examples/agent/console.h"
+#include "examples/agent/sim_bands.h"
 #include "examples/agent/sim_digest.h"
 #include "examples/agent/sim_report.h"
 #include "examples/agent/sim_traffic.h"
@@ -252,6 +253,7 @@ void SimRun::PrintReport() {
 }  // namespace
 
 int RunSim(const SimRunOptions& options) {
+  if (options.bands) return RunBands(options);
   SimRun run(options);
   if (const absl::Status status = run.Run(); !status.ok()) {
     std::fprintf(stderr, "nekton sim: %s\n", OneLine(status.message()).c_str());

@@ -29,6 +29,8 @@ struct SimRunOptions {
   Duration warmup{};  // from here on messages are counted
   double loss = 0;
   std::vector<SimAction> actions;  // in the order of their times
+  bool bands = false;
+  std::uint64_t runs = 1000;  // of --bands
   bool quiet = false;
   bool events = false;
   bool json = false;

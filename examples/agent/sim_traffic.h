@@ -17,11 +17,13 @@ struct Purpose {
   Counter messages;
   Counter bytes;
 };
-inline constexpr std::array<Purpose, 4> kPurposes = {
+inline constexpr std::array<Purpose, 6> kPurposes = {
     {{"probe", Counter::kProbeDatagramsSent, Counter::kProbeBytesSent},
      {"relay", Counter::kRelayDatagramsSent, Counter::kRelayBytesSent},
      {"gossip", Counter::kGossipDatagramsSent, Counter::kGossipBytesSent},
-     {"reconnect", Counter::kReconnectDatagramsSent, Counter::kReconnectBytesSent}}};
+     {"reconnect", Counter::kReconnectDatagramsSent, Counter::kReconnectBytesSent},
+     {"heartbeat", Counter::kHeartbeatDatagramsSent, Counter::kHeartbeatBytesSent},
+     {"watch", Counter::kWatchDatagramsSent, Counter::kWatchBytesSent}}};
 
 class SimTraffic {
  public:

@@ -12,8 +12,7 @@ absl::StatusOr<Config> ProfileOf(std::string_view name) {
   if (name == "local") return Config::Local();
   if (name == "mesh") return Config::Mesh();
   if (name == "pair") return Config::Pair();
-  return absl::InvalidArgumentError(
-      absl::StrCat(Quoted(name), ": no such profile; use lan, wan, local, mesh or pair"));
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(name), ": no such profile; use lan, wan, local, mesh or pair"));
 }
 
 absl::StatusOr<DetectorKind> DetectorOf(std::string_view name) {
