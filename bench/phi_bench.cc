@@ -9,6 +9,7 @@
 #include "phi/distribution.h"
 #include "phi/histogram.h"
 #include "phi/phi_function.h"
+#include "phi/phi_heartbeat.h"
 #include "phi/pool.h"
 #include "phi/window.h"
 #include "swim/random.h"
@@ -126,6 +127,54 @@ void BM_LossAwarePhi(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_LossAwarePhi);
+
+PhiHeartbeat Heartbeats(bool loss_aware) {
+  PhiHeartbeat detector({.mean = std::chrono::seconds(1),
+                         .deviation = std::chrono::milliseconds(250),
+                         .deviation_min = std::chrono::milliseconds(100),
+                         .loss_aware = loss_aware});
+  detector.Reserve(64);
+  for (std::uint32_t peer = 0; peer < 64; ++peer) {
+    for (const Duration sample : Times(0.9, 1.1)) detector.Heard(peer, Instant{}, Instant{} + sample, 1);
+  }
+  return detector;
+}
+
+// Of one peer (they come apart), or of 64 in turn.
+void BM_HeartbeatHeard(benchmark::State& state) {
+  PhiHeartbeat detector = Heartbeats(true);
+  const std::vector<Duration> samples = Times(0.9, 1.1);
+  const auto mask = static_cast<std::uint32_t>(state.range(0) - 1);
+  std::uint32_t i = 0;
+  for (auto _ : state) {
+    ++i;
+    detector.Heard(i & mask, Instant{}, Instant{} + samples[i & kMask], 1);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(BM_HeartbeatHeard)->Arg(1)->Arg(64);
+
+// Classic or loss-aware; silences from none to so many means.
+void BM_HeartbeatLevel(benchmark::State& state) {
+  const PhiHeartbeat detector = Heartbeats(state.range(0) != 0);
+  const std::vector<Duration> silences = Times(0, static_cast<double>(state.range(1)));
+  std::uint32_t i = 0;
+  for (auto _ : state) {
+    ++i;
+    benchmark::DoNotOptimize(detector.Level(i & 63, Instant{}, Instant{} + silences[i & kMask]));
+  }
+}
+BENCHMARK(BM_HeartbeatLevel)->ArgsProduct({{0, 1}, {3, 1000}});
+
+void BM_HeartbeatReachedAt(benchmark::State& state) {
+  const PhiHeartbeat detector = Heartbeats(state.range(0) != 0);
+  double level = 3;
+  for (auto _ : state) {
+    level = level > 12 ? 3 : level + 0.01;
+    benchmark::DoNotOptimize(detector.ReachedAt(1, Instant{}, level));
+  }
+}
+BENCHMARK(BM_HeartbeatReachedAt)->Arg(0)->Arg(1);
 
 }  // namespace
 }  // namespace nekton

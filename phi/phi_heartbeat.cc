@@ -1,6 +1,7 @@
 #include "phi/phi_heartbeat.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "phi/exact_silence.h"
@@ -54,24 +55,21 @@ PhiHeartbeat::PhiHeartbeat(const Options& options)
   if (deviations >= 1) surely_in_time_ = 1 + 0.99 * deviations * std::clamp(options.deviation_share, 0.0, 1.0);
 }
 
+Distribution PhiHeartbeat::Fitted(const Moments& moments) const {
+  const auto least = static_cast<double>(options_.deviation_min.count());
+  const double mean = std::max(moments.mean, least);
+  return {options_.law, mean, std::max({std::sqrt(moments.variance), least, options_.deviation_share * mean})};
+}
+
 Distribution PhiHeartbeat::Expected(std::uint32_t peer) const {
-  const auto fit = [this](const Moments& moments, double& mean, double& deviation) {
-    const auto least = static_cast<double>(options_.deviation_min.count());
-    mean = std::max(moments.mean, least);
-    deviation = std::max({std::sqrt(moments.variance), least, options_.deviation_share * mean});
-  };
-  if (peer >= peers_.size() || peers_[peer].window.count() == 0) {
-    double mean = 0;
-    double deviation = 0;
-    fit(pool_.moments(), mean, deviation);
-    return Distribution(options_.law, mean, deviation);
-  }
+  if (peer >= peers_.size() || peers_[peer].window.count() == 0) return Fitted(pool_.moments());
   const Peer& known = peers_[peer];
-  if (!known.fitted) {
-    fit(Pool::Shrink(known.window.moments(), known.pool), known.mean, known.deviation);
-    known.fitted = true;
-  }
-  return Distribution(options_.law, known.mean, known.deviation);
+  if (known.fitted) return {options_.law, known.mean, known.deviation};
+  const Distribution expected = Fitted(Pool::Shrink(known.window.moments(), known.pool));
+  known.mean = expected.mean();
+  known.deviation = expected.deviation();
+  known.fitted = true;
+  return expected;
 }
 
 double PhiHeartbeat::Loss(std::uint32_t peer) const {
@@ -79,7 +77,11 @@ double PhiHeartbeat::Loss(std::uint32_t peer) const {
 }
 
 Instant PhiHeartbeat::DeadlineFor(std::uint32_t peer, Instant opened) const {
-  const Duration silence = Expected(peer).SilenceFor(options_.threshold);
+  return ClassicAt(Expected(peer), opened, options_.threshold);
+}
+
+Instant PhiHeartbeat::ClassicAt(const Distribution& expected, Instant opened, double level) const {
+  const Duration silence = expected.SilenceFor(level);
   if (silence == Duration::max()) return kNever;
   return Later(Later(opened, options_.acceptable_pause), std::max(silence, Duration(1)));
 }
@@ -99,32 +101,29 @@ void PhiHeartbeat::Heard(std::uint32_t peer, Instant opened, Instant now, std::u
   Duration sample = std::max(Duration::zero(), now - opened);
   if (beats > 1) sample /= beats;
   known.lost = CountLost(known.lost, beats > 1 ? beats - 1 : 0);
-  if (known.window.count() == 0 || !SurelyInTime(known, sample)) {
-    const Duration limit = DeadlineFor(peer, Instant{}) - Instant{};
-    if (sample > limit) {
-      known.clipped_sum += static_cast<std::uint64_t>(sample.count());
-      if (++known.clipped == kClippedMax) {
-        sample = Duration(known.clipped_sum / kClippedMax);
-        known.window.Clear();
-        for (int i = 1; i < kClippedMax; ++i) known.window.Add(sample);
-        known.clipped = 0;
-        known.clipped_sum = 0;
-      } else {
-        sample = limit;
-      }
-      return Add(known, sample);
-    }
+  const bool in_time = SurelyInTime(known, sample) || sample <= DeadlineFor(peer, Instant{}) - Instant{};
+  if (in_time) {
+    known.clipped = 0;
+    known.clipped_sum = 0;
+  } else {
+    sample = Clipped(known, sample, DeadlineFor(peer, Instant{}) - Instant{});
   }
-  known.clipped = 0;
-  known.clipped_sum = 0;
-  Add(known, sample);
+  known.window.Add(sample);
+  pool_.Add(sample);
+  known.pool = pool_.moments();
+  known.fitted = false;
 }
 
-void PhiHeartbeat::Add(Peer& peer, Duration sample) {
-  peer.window.Add(sample);
-  pool_.Add(sample);
-  peer.pool = pool_.moments();
-  peer.fitted = false;
+// One of a run of late samples: what it counts for. If it is the last, the window holds all but this one on return.
+Duration PhiHeartbeat::Clipped(Peer& peer, Duration sample, Duration limit) {
+  peer.clipped_sum += ToSample(sample);
+  if (++peer.clipped < kClippedMax) return limit;
+  const Duration mean = std::chrono::microseconds(peer.clipped_sum / kClippedMax);
+  peer.clipped = 0;
+  peer.clipped_sum = 0;
+  peer.window.Clear();
+  for (int i = 1; i < kClippedMax; ++i) peer.window.Add(mean);
+  return mean;
 }
 
 double PhiHeartbeat::Level(std::uint32_t peer, Instant opened, Instant now) const {
@@ -145,8 +144,8 @@ double PhiHeartbeat::LossAwareLevel(const Distribution& expected, double loss, D
   const Duration late = silence - options_.acceptable_pause - Duration(1);
   auto before = static_cast<std::uint64_t>(late / interval);
   Duration waited = late % interval + Duration(1);
-  __extension__ typedef unsigned __int128 Wide;
   const std::uint64_t most = Units(loss);
+  __extension__ typedef unsigned __int128 Wide;
   Wide sum = 0;
   for (int i = 0; i < kLateMax; ++i) {
     const double phi = expected.Phi(waited);
@@ -172,11 +171,7 @@ Duration PhiHeartbeat::LossAwareGuess(const Distribution& expected, double loss,
 Instant PhiHeartbeat::ReachedAt(std::uint32_t peer, Instant opened, double level) const {
   if (level <= 0) return opened;
   const Distribution expected = Expected(peer);
-  if (!options_.loss_aware) {
-    const Duration silence = expected.SilenceFor(level);
-    if (silence == Duration::max()) return kNever;
-    return Later(Later(opened, options_.acceptable_pause), std::max(silence, Duration(1)));
-  }
+  if (!options_.loss_aware) return ClassicAt(expected, opened, level);
   const double loss = Loss(peer);
   const Duration silence = ExactSilence(LossAwareGuess(expected, loss, level), level,
                                         [&](Duration s) { return LossAwareLevel(expected, loss, s); });

@@ -56,7 +56,8 @@ class PhiHeartbeat final : public Detector {
   void Reserve(std::uint32_t peers) override;
   void Forget(std::uint32_t peer) override;
 
-  // As it is expected now.
+  // As it is expected now. Of a peer that was heard this changes only when it is heard again, so neither its deadline
+  // nor its level move with what others do meanwhile.
   Distribution Expected(std::uint32_t peer) const;
   double Loss(std::uint32_t peer) const;  // as it is counted: within kLossMin and kLossMax
 
@@ -66,7 +67,7 @@ class PhiHeartbeat final : public Detector {
     Moments pool;             // when the peer was last heard: what is expected of it changes then and only then
     mutable double mean = 0;  // what follows from both, once it was asked for
     mutable double deviation = 0;
-    std::uint64_t clipped_sum = 0;  // ns, of the samples clipped in a row
+    std::uint64_t clipped_sum = 0;  // us, of the samples clipped in a row
     std::uint32_t lost = 0;         // the decayed share, in 2^-32
     std::uint8_t clipped = 0;       // in a row
     mutable bool fitted = false;
@@ -74,13 +75,15 @@ class PhiHeartbeat final : public Detector {
   static_assert(sizeof(Peer) <= 600);
 
   bool SurelyInTime(const Peer& peer, Duration sample) const;
-  void Add(Peer& peer, Duration sample);
+  static Duration Clipped(Peer& peer, Duration sample, Duration limit);
+  Distribution Fitted(const Moments& moments) const;
+  Instant ClassicAt(const Distribution& expected, Instant opened, double level) const;
   double ClassicLevel(const Distribution& expected, Duration silence) const;
   double LossAwareLevel(const Distribution& expected, double loss, Duration silence) const;
   Duration LossAwareGuess(const Distribution& expected, double loss, double level) const;
 
   const Options options_;
-  double surely_in_time_;  // times the least the mean can be
+  double surely_in_time_;  // what the mean is multiplied with; 0 if that says nothing
   Pool pool_;
   std::vector<Peer> peers_;
 };

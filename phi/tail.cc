@@ -1,6 +1,7 @@
 #include "phi/tail.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -27,34 +28,107 @@ double Coarse(double x, int dropped) {
   return std::bit_cast<double>((std::bit_cast<std::uint64_t>(x) + half) & ~(2 * half - 1));
 }
 
-// Neighbours on this grid differ in phi by at least five times the unit in the last place. The errors of erfc, log and
-// log1p together are smaller, so phi cannot fall between neighbours, and between them it does not change at all.
+// Neighbours on this grid differ in phi by at least five times the unit in the last place. The errors of what follows
+// are together smaller (that of a polynomial is below one unit, as are those of exp and log1p), so phi cannot fall
+// between neighbours, and between them it does not change at all.
 double OnGrid(double z) {
-  if (std::abs(z) < 0.5) return (z + 6) - 6;  // in steps of 2^-50, as between 0.5 and 1 too
-  // On the far left phi changes by z^2 times as much as z.
-  if (z < -4 || !(z <= kLargest)) return z;
-  return Coarse(z, 3);
+  if (std::abs(z) < 1) return (z + 12) - 12;  // in steps of 2^-49
+  return std::abs(z) <= kLargest ? Coarse(z, 3) : z;
 }
 
-// -log10 of the standard normal's tail at z >= 25, by the asymptotic series of Mills' ratio (Abramowitz & Stegun
-// 26.2.12), in the logarithm. The first omitted term is below 1e-16.
-double MillsPhi(double z) {
+// -ln of the standard normal's tail at z >= 25, by the asymptotic series of Mills' ratio (Abramowitz & Stegun 26.2.12),
+// in the logarithm. The first omitted term is below 1e-16.
+double FarMinusLnTail(double z) {
   const double r = 1 / z / z;
   const double series = r * (1 - r * (3 - r * (15 - r * (105 - r * (945 - r * (10'395 - r * 135'135))))));
   constexpr double kLnSqrtTwoPi = 0.91893853320467274178;
-  return Held((0.5 * z * z + (std::log(z) + kLnSqrtTwoPi) - std::log1p(-series)) * kLog10E);
+  return 0.5 * z * z + (std::log(z) + kLnSqrtTwoPi) - std::log1p(-series);
+}
+
+double MillsPhi(double z) { return Held(FarMinusLnTail(z) * kLog10E); }
+
+// The same below 25, as Taylor polynomials: sixteen to every power of two of z + 1. Exact to the last place or two,
+// in a third of the time of erfc and log, as there is no branch that nobody can foresee. The compiler works them out.
+constexpr double kNear = 25;
+constexpr int kPieceBits = 4;
+constexpr int kPieces = 5 << kPieceBits;  // up to z + 1 = 32
+constexpr std::size_t kTerms = 9;
+using Real = long double;
+using Pieces = std::array<std::array<double, kTerms>, kPieces>;
+
+// The standard normal's density / tail.
+constexpr Real Hazard(Real z) {
+  if (z > 2) {  // Laplace's continued fraction (Abramowitz & Stegun 26.2.14)
+    Real value = z;
+    for (int n = 200; n > 0; --n) value = z + n / value;
+    return value;
+  }
+  // The series of 26.2.11, divided by the density: the tail is a half less all that lies between 0 and z.
+  constexpr Real kSqrtHalfPi = 1.2533141373155002512078826424055L;
+  Real half = kSqrtHalfPi;
+  Real sum = kSqrtHalfPi;
+  Real power = z;
+  for (int n = 1; n < 80; ++n) {
+    half *= z * z / (2 * n);
+    sum += half - power;
+    power *= z * z / (2 * n + 1);
+  }
+  return 1 / sum;
+}
+
+// Taylor's coefficients of -ln tail around z but for the first. Its derivative is the hazard h, and h' = h * (h - z).
+constexpr std::array<Real, 24> Rise(Real z) {
+  std::array<Real, 24> h{Hazard(z)};
+  for (std::size_t n = 0; n + 1 < h.size(); ++n) {
+    Real sum = -z * h[n] - (n > 0 ? h[n - 1] : 0);
+    for (std::size_t k = 0; k <= n; ++k) sum += h[k] * h[n - k];
+    h[n + 1] = sum / static_cast<Real>(n + 1);
+  }
+  for (std::size_t n = 0; n < h.size(); ++n) h[n] /= static_cast<Real>(n + 1);
+  return h;
+}
+
+constexpr Pieces kNearPieces = [] {
+  Pieces pieces{};
+  Real minus_ln = 0.69314718055994530941723212145818L;  // at z = 0; then from edge to edge
+  for (std::size_t i = 0; i < kPieces; ++i) {
+    const Real width = static_cast<Real>(1 << (i >> kPieceBits)) / (1 << kPieceBits);
+    const Real from = width * static_cast<Real>((1 << kPieceBits) + (i & ((1 << kPieceBits) - 1)));
+    const std::array<Real, 24> rise = Rise(from + width / 2 - 1);
+    Real below = 0;
+    Real above = 0;
+    for (std::size_t n = rise.size(); n-- > 0;) {
+      below = (below + rise[n]) * (-width / 2);
+      above = (above + rise[n]) * (width / 2);
+    }
+    pieces[i][0] = static_cast<double>(minus_ln - below);
+    for (std::size_t n = 1; n < kTerms; ++n) pieces[i][n] = static_cast<double>(rise[n - 1]);
+    minus_ln += above - below;
+  }
+  return pieces;
+}();
+
+double NearMinusLnTail(double z) {
+  constexpr int kShift = 52 - kPieceBits;
+  constexpr std::uint64_t kFirst = std::bit_cast<std::uint64_t>(1.0) >> kShift;
+  const double from = z + 1;
+  const std::uint64_t piece = std::bit_cast<std::uint64_t>(from) >> kShift;
+  const std::array<double, kTerms>& c = kNearPieces[piece - kFirst];
+  const double d = from - std::bit_cast<double>((piece << kShift) | (std::uint64_t{1} << (kShift - 1)));
+  const double d2 = d * d;
+  const double d4 = d2 * d2;
+  const double far = (c[5] + d * c[6]) + d2 * (c[7] + d * c[8]);
+  const double near = (c[1] + d * c[2]) + d2 * (c[3] + d * c[4]);
+  return c[0] + d * (near + d4 * far);
 }
 
 double StandardPhi(double z) {
   if (std::isnan(z)) return 0;
   const double on_grid = OnGrid(z);
-  if (on_grid >= 25) return MillsPhi(on_grid);
-  const double half_erfc = 0.5 * std::erfc(std::abs(on_grid) * kSqrtHalf);
-  // log1p takes twice as long as log: what 1 - half_erfc was rounded by is added afterwards (Goldberg 1991, theorem 4).
-  const bool below = on_grid < 0;
-  const double tail = below ? 1 - half_erfc : half_erfc;
-  const double rounded_by = below ? (1 - tail) - half_erfc : 0;
-  return -(std::log(tail) + rounded_by / tail) * kLog10E;
+  const double distance = std::abs(on_grid);
+  const double minus_ln = distance < kNear ? NearMinusLnTail(distance) : FarMinusLnTail(distance);
+  if (on_grid >= 0) return Held(minus_ln * kLog10E);
+  return -std::log1p(-std::exp(-minus_ln)) * kLog10E;
 }
 
 double StandardAt(double phi) {

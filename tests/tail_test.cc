@@ -184,6 +184,14 @@ TEST(TailTest, NeverFallsWhereTheFormulaChanges) {
     }
   };
   for (const double z : {-38.0, -4.0, -1.0, 1.0, 25.0}) around({"normal", 0, 1}, z);
+  // From one polynomial to the next: sixteen to every power of two of |z| + 1.
+  for (double power = 1; power < 32; power *= 2) {
+    for (int i = 0; i < 16; ++i) {
+      const double z = power * (1 + i / 16.0) - 1;
+      if (z == 0) continue;  // the doubles around zero are not neighbours by their bits
+      for (const double side : {-z, z}) around({"normal", 0, 1}, side);
+    }
+  }
   for (double power = 1e-300; power < 1e300; power *= 1e10) {
     // Where the exponent is counted up: at the square root of 1/2.
     const double edge = std::ldexp(std::sqrt(0.5), std::ilogb(power));
@@ -272,6 +280,18 @@ TEST(TailTest, LogarithmOfNumbersBelowTheNormalOnes) {
 
 // The usual logistic approximation says 21.24 here.
 TEST(TailTest, IsNoApproximation) { EXPECT_NEAR(NormalPhi(8, 0, 1), 15.206142551017155, 1e-13); }
+
+// Between the rows of the reference: what the standard library's erfc gives, wherever that does not underflow.
+TEST(TailTest, AgreesWithErfc) {
+  Random random(6);
+  for (int i = 0; i < 200'000; ++i) {
+    const double z = -37 + 74 * random.Unit();
+    const double half = 0.5 * std::erfc(std::abs(z) * std::sqrt(0.5));
+    const double want = (z < 0 ? -std::log1p(-half) : -std::log(half)) * std::log10(std::exp(1));
+    const double bound = want >= 0.01 ? 1e-14 : 4e-15 * (1 + z * z);
+    ASSERT_NEAR(NormalPhi(z, 0, 1), want, 1.1 * bound * want) << z;
+  }
+}
 
 TEST(TailTest, GammaHoldsItsShape) {
   EXPECT_EQ(GammaPhi(0.5, 1e-3, 1), GammaPhi(0.5, kMinShape, 1));
