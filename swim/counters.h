@@ -39,6 +39,12 @@ namespace nekton {
   X(kNacksReceived, "nacks_received")                    \
   X(kRelaysRefused, "relays_refused_full")               \
   X(kHeartbeatsOld, "heartbeats_old")                    \
+  X(kConvictions, "heartbeat_convictions")               \
+  X(kConvictionsWrong, "heartbeat_convictions_wrong")    \
+  X(kPulsesOld, "pulses_old")                            \
+  X(kPulsesStray, "pulses_stray")                        \
+  X(kWatchesIgnored, "watch_requests_ignored")           \
+  X(kWatchersRefused, "watchers_refused_full")           \
   X(kSuspicionsOwn, "suspicions_own")                    \
   X(kSuspicionsHeard, "suspicions_heard")                \
   X(kRefutations, "refutations_own")                     \

@@ -10,7 +10,8 @@
 
 namespace nekton {
 
-absl::StatusOr<Engine> Engine::Create(const Config& config, const Address& self) {
+absl::StatusOr<Engine> Engine::Create(const Config& config, const Address& self,
+                                      std::shared_ptr<Identities> identities) {
   absl::Status valid = config.Validate();
   if (!valid.ok()) return valid;
   if (config.generation == 0) return absl::InvalidArgumentError("generation = 0: must be at least 1");
@@ -18,7 +19,7 @@ absl::StatusOr<Engine> Engine::Create(const Config& config, const Address& self)
     return absl::InvalidArgumentError(
         absl::StrCat("self = ", self.ToString(), ": others cannot reach an unspecified address or port 0"));
   }
-  return Engine(std::make_unique<Impl>(config, self));
+  return Engine(std::make_unique<Impl>(config, self, std::move(identities)));
 }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -53,6 +54,9 @@ const StmCounters& Engine::stm_counters() const { return impl_->stm_counters(); 
 absl::StatusOr<MemberExplanation> Engine::Explain(const Tick& now, std::string_view name) const {
   return impl_->Explain(now, name);
 }
+absl::StatusOr<double> Engine::Level(const Tick& now, std::string_view member) const {
+  return impl_->Level(now, member);
+}
 std::size_t Engine::size() const { return impl_->table().size(); }
 std::size_t Engine::alive() const { return impl_->table().alive(); }
 std::uint32_t Engine::digest() const { return impl_->table().digest(); }
@@ -69,11 +73,11 @@ std::vector<MemberPtr> Engine::Members() const {
   return members;
 }
 
-Engine::Impl::Impl(const Config& config, const Address& self)
+Engine::Impl::Impl(const Config& config, const Address& self, std::shared_ptr<Identities> identities)
     : config_(config),
       label_(LabelTag(config.label)),
       random_(config.seed ^ MemberId(config.name, config.generation)),
-      table_(config.members_max),
+      table_(config.members_max, config.beats(), std::move(identities)),
       stm_(config.Stm()),
       fixed_(config.beats() ? config.suspect_after + config.acceptable_pause : config.period / config.attempts,
              config.phi_threshold),
@@ -122,6 +126,7 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
     beat.next_ask = Later(beat.next_ask, overshoot);
   }
   ScheduleBeats();
+  ExcuseWatches(overshoot);
   stm_.Paused(now_, overshoot);
   for (PeerId row = 0; row < table_.capacity(); ++row) {
     if (!table_.used(row) || table_[row].status != MemberStatus::kSuspect) continue;
@@ -141,7 +146,7 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
 Instant Engine::Impl::ComputeWake() const {
   if (phase_ == Phase::kGone) return kNever;
   Instant wake = std::min({next_period_, rounds_.NextAttempt(), relays_.next(), next_gossip_, next_contact_,
-                           stm_.NextDeadline(), leave_until_, next_farewell_});
+                           stm_.NextDeadline(), leave_until_, next_farewell_, watches_.next(), watchers_.next()});
   if (!row_timers_.empty()) wake = std::min(wake, row_timers_.top().when);
   if (!beat_timers_.empty() && phase_ == Phase::kRunning) wake = std::min(wake, beat_timers_.top().when);
   return wake;
@@ -164,6 +169,7 @@ void Engine::Impl::RunTimers(Outbox& out) {
     stm_.Advance(now_, changes_);
     Commit(out);
   }
+  WatchesDue(out);
   if (next_contact_ <= now) ContactsDue(out);
   if (std::min(leave_until_, next_farewell_) <= now) LeaveTick(out);
 }
@@ -195,7 +201,9 @@ absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox
         if constexpr (std::is_same_v<Order, Join>) return TakeContacts(out, order);
         if constexpr (std::is_same_v<Order, Leave>) return BeginLeave(out, order);
         if constexpr (std::is_same_v<Order, Observe>) return TakeObservations(out, order);
-        if constexpr (std::is_same_v<Order, Reconfigure>) return Swap(order);
+        if constexpr (std::is_same_v<Order, Reconfigure>) return Swap(out, order);
+        if constexpr (std::is_same_v<Order, Watch>) return TakeWatch(out, order);
+        if constexpr (std::is_same_v<Order, Unwatch>) return TakeUnwatch(out, order);
       },
       command);
   Finish(out);

@@ -31,6 +31,7 @@
 #include "swim/config.h"
 #include "swim/counters.h"
 #include "swim/event.h"
+#include "swim/identities.h"
 #include "swim/member_explanation.h"
 #include "swim/outbox.h"
 
@@ -75,7 +76,24 @@ struct Observe {
 struct Reconfigure {
   DetectorKind detector = DetectorKind::kFixed;
 };
-using Command = std::variant<Join, Leave, Observe, Reconfigure>;
+// Asks a member for pulses, so that there is a level of suspicion of it at every moment (Engine::Level), and a kLevel
+// event at the very instant at which that level reaches a threshold, and when it falls below it again. It feeds the STM
+// with nothing. On the level's scale 8 is what the fixed detector gives three missed pulses; phi is what it says. A second
+// watch of a member takes the place of the first. Each ends in one kWatchEnded, unless we are displaced: by Unwatch, when
+// the member leaves or is forgotten (not when it is INACTIVE, and not by a restart, which is awaited anew), if it has 64
+// watchers already, or when we leave.
+// Errors: InvalidArgument with every mistake, one a line; NotFound if the member is unknown or has left;
+// ResourceExhausted at 64 watches.
+struct Watch {
+  std::string member;
+  Duration interval{};             // of the pulses: whole milliseconds, 10 ms to 1 h
+  std::vector<double> thresholds;  // 1 to 8 distinct ones, each above 0 and at most 1000
+};
+// NotFound: it is not watched.
+struct Unwatch {
+  std::string member;
+};
+using Command = std::variant<Join, Leave, Observe, Reconfigure, Watch, Unwatch>;
 
 // Names a store request (views, leases: later parts of the engine's contract; no engine emits one yet).
 using StoreId = std::uint64_t;
@@ -84,7 +102,9 @@ class Engine {
  public:
   // `self` is the address that others are told. Errors: InvalidArgument with every mistake of the configuration,
   // generation 0, or an unspecified address. The engine begins with its first Wake; NextWake() is then Instant::min().
-  static absl::StatusOr<Engine> Create(const Config& config, const Address& self);
+  // `identities`: engines of one thread may share what they keep of names and tags; null: it keeps its own.
+  static absl::StatusOr<Engine> Create(const Config& config, const Address& self,
+                                       std::shared_ptr<Identities> identities = nullptr);
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
   ~Engine();
@@ -101,21 +121,26 @@ class Engine {
   // FailedPrecondition after a leave or a displacement; InvalidArgument names the field.
   absl::Status Order(const Tick& now, const Command& command, Outbox& out);
 
-  Instant NextWake() const;  // kNever: it has left, or was displaced
+  Instant NextWake() const;           // kNever: it has left, or was displaced
   std::uint64_t Fingerprint() const;  // over all outputs so far
   const Counters& counters() const;
 
   // Why a member is in its state. NotFound where no member has this name.
   absl::StatusOr<MemberExplanation> Explain(const Tick& now, std::string_view name) const;
   const StmCounters& stm_counters() const;
+  // How suspicious a member's silence is now, by the detector that is asked: of the pulses of its watch; without one of
+  // its heartbeats, or where members probe each other, of what the open round at it awaits, else 0. NotFound: unknown, or
+  // it has left. InvalidArgument: it is ourselves.
+  absl::StatusOr<double> Level(const Tick& now, std::string_view member) const;
 
   // What is known now. Self comes first; the order of the rest is that in which they were first heard of, but that a
   // newcomer may take the place of one that was forgotten.
   std::vector<MemberPtr> Members() const;  // shared with the events; O(N)
   MemberPtr Self() const;
-  std::size_t size() const;       // rows: ACTIVE, SUSPECT, INACTIVE and LEFT, self included
-  std::size_t alive() const;      // ACTIVE and SUSPECT, self included
-  std::uint32_t digest() const;   // equal where the ACTIVE and SUSPECT rows are equal
+  std::size_t size() const;   // rows: ACTIVE, SUSPECT, INACTIVE and LEFT, self included
+  std::size_t alive() const;  // ACTIVE and SUSPECT, self included
+  // Equal where the ACTIVE and SUSPECT rows are equal (with heartbeats: all rows but the LEFT, whatever their states).
+  std::uint32_t digest() const;
   std::uint64_t version() const;  // rises with every change that Members() would show
 
  private:

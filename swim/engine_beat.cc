@@ -18,7 +18,10 @@ namespace nekton {
 void Engine::Impl::OpenLink(PeerId row) {
   if (!config_.beats()) return;
   if (row >= beats_.size()) beats_.resize(row + 1);
-  beats_[row] = Beat{.link = Link(now_.boot), .next_send = now_.boot};
+  // A member that was forgotten and is met again, or frames under way, may know our sequences: they never fall.
+  std::uint32_t sent = 0;
+  for (const Beat& beat : beats_) sent = std::max(sent, beat.link.sent());
+  beats_[row] = Beat{.link = Link(now_.boot, sent), .next_send = now_.boot};
   ScheduleBeat(row);
 }
 
@@ -28,7 +31,11 @@ void Engine::Impl::CloseLink(PeerId row) { beat_timers_.Cancel(row); }
 // before us.
 Instant Engine::Impl::SilenceEnd(PeerId row) const {
   const Link& link = beats_[row].link;
-  const Instant end = detector_->DeadlineFor(row, link.heard());
+  Instant end = detector_->DeadlineFor(row, link.heard());
+  // What was open when the detectors were swapped keeps the later of its two deadlines.
+  if (link.heard() <= swapped_at_) {
+    end = std::max(fixed_.DeadlineFor(row, link.heard()), phi_->DeadlineFor(row, link.heard()));
+  }
   return link.watermark() == 0 ? std::max(end, Later(link.heard(), BeatDeadline())) : end;
 }
 
@@ -79,6 +86,7 @@ void Engine::Impl::SendBeat(Outbox& out, PeerId row, std::uint8_t flags) {
     beat.next_send = now_.boot + config_.period + jitter;
     if (config_.repeat_after != Duration{} && !beat.convicted && table_.IsAlive(row)) {
       beat.next_ask = now_.boot + config_.repeat_after;
+      beat.asked = beat.link.sent() + 1;
     }
   }
   Frame frame = Header(FrameType::kHeartbeat, beat.link.Send(now_.boot));
@@ -94,6 +102,9 @@ void Engine::Impl::CheckBeat(Outbox& out, PeerId row) {
   const Instant now = now_.boot;
   if (!table_.IsAlive(row)) return Acquit(row);
   const bool silent = SilenceEnd(row) <= now;
+  const bool unreached = BothWays() && Later(beat.link.reached(), BeatDeadline()) <= now;
+  // What it was convicted of may be void: a third has joined, or the detectors were swapped.
+  if (beat.convicted && !silent && !unreached) Acquit(row);
   if (!beat.convicted && silent) Convict(row);
   if (beat.next_ask <= now) {
     if (beat.convicted) Testify(out, row, Signal::kSuspect, silent ? SilenceReason() : Reason::kAsymmetric);
@@ -108,6 +119,7 @@ void Engine::Impl::CheckBeat(Outbox& out, PeerId row) {
 }
 
 void Engine::Impl::Convict(PeerId row) {
+  ++counters_[Counter::kConvictions];
   beats_[row].convicted = true;
   beats_[row].next_ask = now_.boot;
 }
@@ -131,7 +143,7 @@ void Engine::Impl::Testify(Outbox& out, PeerId row, Signal signal, Reason reason
   cause.own = true;
   cause.reason = reason;
   cause.silence = now_.boot - beats_[row].link.heard();
-  if (out.wants_events()) cause.observers = {table_[kSelf].who->name};
+  if (out.wants_events() && !changes_.empty()) cause.observers = {table_[kSelf].who->name};
   Commit(out, &cause);
   const auto after = stm_.HoldOf(row);
   if (signal == Signal::kHealthy) {
@@ -163,21 +175,23 @@ void Engine::Impl::ProofOfLife(Outbox& out, const Frame& frame, PeerId sender) {
   const bool is_beat = frame.type == FrameType::kHeartbeat;
   if (is_beat) {
     const bool extra = (frame.flags & kFlagExtra) != 0;
-    if (!link.HeardBeat(frame.sequence, extra, now_.boot)) {
+    const auto interval = link.HeardBeat(frame.sequence, extra, now_.boot);
+    if (!interval.has_value()) {
       ++counters_[Counter::kHeartbeatsOld];
       return;
     }
-    if (!extra && link.beats() != 0 && table_.IsAlive(sender)) Learn(sender, link.opened(), link.beats());
-    if (link.Acknowledged(frame.watermark) && !beat.convicted && link.acknowledged() == link.sent()) {
+    if (interval->beats != 0 && table_.IsAlive(sender)) Learn(sender, interval->opened, interval->beats);
+    if (link.Acknowledged(frame.watermark) && !beat.convicted && link.acknowledged() >= beat.asked) {
       beat.next_ask = kNever;
     }
   } else {
     link.Heard(now_.boot);
   }
   const bool lately = now_.boot < Later(link.reached(), BeatDeadline());
-  if (!BothWays() || (lately && link.reaches())) {
+  if (!BothWays() || (lately && link.acknowledged() != 0)) {
     if (is_beat || beat.convicted) {
-      Acquit(sender);
+      if (beat.convicted) ++counters_[Counter::kConvictionsWrong];
+      if (beat.convicted || !table_.IsAlive(sender)) Acquit(sender);
       Testify(out, sender, Signal::kHealthy, Reason::kHeard);
     }
   } else if (is_beat && !lately && !beat.convicted && table_.IsAlive(sender)) {
@@ -220,9 +234,13 @@ void Engine::Impl::Rejoin(Outbox& out, PeerId through) {
 
 // A join has just been served or answered.
 void Engine::Impl::Readmit(Outbox& out, PeerId row) {
-  if (config_.revive != Revive::kJoinOnly || row == kNoPeer || table_[row].status != MemberStatus::kInactive) return;
+  if (!config_.beats() || config_.revive != Revive::kJoinOnly || row == kNoPeer) return;
+  if (table_[row].status != MemberStatus::kInactive) return;
   former_generation_ = table_[row].key.generation;
-  OpenLink(row);
+  Acquit(row);
+  beats_[row].link.Renew(now_.boot);
+  beats_[row].next_send = now_.boot;
+  ScheduleBeat(row);
   stm_.Restarted(now_, row, table_[row].key, changes_);
   Commit(out);
   news_.Put(row);

@@ -155,6 +155,11 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
   counters_[Counter::kBytesReceived] += datagram.size();
   const PeerId before = table_.FindId(frame.sender);
   if (before == kSelf) return Finish(out);  // our own frame, come back
+  // Levels, and no evidence.
+  if (frame.type == FrameType::kWatch || frame.type == FrameType::kPulse) {
+    frame.type == FrameType::kWatch ? OnWatch(out, from, frame, before) : OnPulse(out, frame, before);
+    return Finish(out);
+  }
   heard_ = now.boot;
   if (!frame.updates.empty()) ApplyUpdates(out, frame.updates, Source::kNews);
   if (phase_ == Phase::kGone) return Finish(out);  // displaced: silent from here on

@@ -8,6 +8,7 @@
 //   engine_stream.cc    joining, syncing, stream pings
 //   engine_leave.cc     saying goodbye
 //   engine_observe.cc   what the application has seen, and why a member is in its state
+//   engine_watch.cc     levels of suspicion from pulses, and pulses for who watches us
 #pragma once
 
 #include <memory>
@@ -33,13 +34,15 @@
 #include "swim/relays.h"
 #include "swim/reminders.h"
 #include "swim/suspicions.h"
+#include "swim/watchers.h"
+#include "swim/watches.h"
 #include "swim/wire.h"
 
 namespace nekton {
 
 class Engine::Impl {
  public:
-  Impl(const Config& config, const Address& self);
+  Impl(const Config& config, const Address& self, std::shared_ptr<Identities> identities);
 
   // The contract; see Engine.
   void Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out);
@@ -54,6 +57,7 @@ class Engine::Impl {
   const Counters& counters() const { return counters_; }
   const StmCounters& stm_counters() const { return stm_.counters(); }
   absl::StatusOr<MemberExplanation> Explain(const Tick& now, std::string_view name);
+  absl::StatusOr<double> Level(const Tick& now, std::string_view member);
   MemberTable& table() { return table_; }
   const MemberTable& table() const { return table_; }
 
@@ -81,10 +85,11 @@ class Engine::Impl {
     Link link;
     Instant next_send = kNever;
     Instant next_ask = kNever;  // when it is asked (again) for an answer
+    std::uint32_t asked = 0;    // the sequence that is to be answered
     bool convicted = false;     // silent for too long, or nothing proves that it hears us
     bool given_up = false;      // its one kDead of silence has been given
   };
-  static_assert(sizeof(Beat) <= 160);
+  static_assert(sizeof(Beat) <= 100);  // with what phi keeps of it at most 700 bytes
   using Rows = absl::InlinedVector<PeerId, 16>;
   // Rounds at the accused, beside the regular one (rule E).
   static constexpr std::size_t kExtraRoundsMax = 8;
@@ -128,7 +133,7 @@ class Engine::Impl {
   // --- engine_probe.cc
   Detector* DetectorOf(DetectorKind kind);
   static std::unique_ptr<Detector> MakePhi(const Config& config);
-  absl::Status Swap(const Reconfigure& order);
+  absl::Status Swap(Outbox& out, const Reconfigure& order);
   void Learn(PeerId target, Instant opened, std::uint32_t beats = 1);
   void Unlearn(PeerId row);
   Instant AttemptDue(PeerId target, Instant sent) const;
@@ -231,6 +236,27 @@ class Engine::Impl {
   absl::Status TakeObservations(Outbox& out, const Observe& observe);
   absl::StatusOr<Observation> Understand(const PeerObservation& said);
 
+  // --- engine_watch.cc
+  absl::StatusOr<PeerId> Watchable(std::string_view member) const;
+  absl::Status TakeWatch(Outbox& out, const nekton::Watch& order);
+  absl::Status TakeUnwatch(Outbox& out, const Unwatch& order);
+  bool IsCurrent(const Frame& frame, PeerId sender) const;
+  void OnWatch(Outbox& out, const Address& from, const Frame& frame, PeerId sender);
+  void OnPulse(Outbox& out, const Frame& frame, PeerId sender);
+  void AskForPulses(Outbox& out, PeerId row, WatchedMember& watched);
+  void PulsesDue(Outbox& out);
+  void WatchesDue(Outbox& out);
+  void SettleWatch(Outbox& out, PeerId row, WatchedMember& watched);
+  void ExcuseWatches(Duration pause);
+  void SwapWatches(Outbox& out, DetectorKind detector);
+  void RestartWatches(Outbox& out, PeerId row);
+  void SuspendWatches(PeerId row);
+  void CloseWatches(Outbox& out, PeerId row, const char* why);
+  void EndAllWatches(Outbox& out);
+  void EndWatch(Outbox& out, PeerId row, absl::Status why);
+  void TellEnded(Outbox& out, PeerId row, absl::Status why);
+  void TellOfWatch(Outbox& out, PeerId row, Event event);
+
   // --- engine_leave.cc
   absl::Status BeginLeave(Outbox& out, const Leave& leave);
   void LeaveTick(Outbox& out);
@@ -246,9 +272,12 @@ class Engine::Impl {
   // Both are fed, so that a swap finds what it needs.
   FixedDeadline fixed_;
   const std::unique_ptr<Detector> phi_;
-  Detector* detector_;       // the one that is asked
-  std::vector<Beat> beats_;  // by row; those with a timer are in use
+  Detector* detector_;                   // the one that is asked
+  Instant swapped_at_ = Instant::min();  // when that was changed
+  std::vector<Beat> beats_;              // by row; those with a timer are in use
   Deadlines beat_timers_;
+  Watches watches_;
+  Watchers watchers_;
   Dissemination news_;
   ProbeRounds rounds_;
   Relays relays_;

@@ -17,6 +17,7 @@ absl::Status Engine::Impl::BeginLeave(Outbox& out, const Leave& leave) {
   if (leave.timeout < Duration{}) return absl::InvalidArgumentError("timeout: must not be negative");
   if (phase_ == Phase::kLeaving) return absl::FailedPreconditionError("the member is leaving already");
   phase_ = Phase::kLeaving;
+  EndAllWatches(out);
   rounds_.ForEachOpen([&](ProbeRound& round) { rounds_.Close(round, now_.boot); });
   next_period_ = kNever;
   next_contact_ = kNever;

@@ -35,11 +35,12 @@ std::unique_ptr<Detector> Engine::Impl::MakePhi(const Config& config) {
       PhiProbe::Options{.threshold = config.phi_threshold, .mean = share / 4, .deviation = share / 4});
 }
 
-absl::Status Engine::Impl::Swap(const Reconfigure& order) {
+absl::Status Engine::Impl::Swap(Outbox& out, const Reconfigure& order) {
   if (order.detector != DetectorKind::kFixed && order.detector != DetectorKind::kPhi) {
     return absl::InvalidArgumentError(
         absl::StrCat("detector = ", static_cast<unsigned>(order.detector), ": no such detector; use fixed or phi"));
   }
+  if (detector_ != DetectorOf(order.detector)) swapped_at_ = now_.boot;
   detector_ = DetectorOf(order.detector);
   rounds_.ForEachOpen([&](ProbeRound& round) {
     if (round.last_sent) return;
@@ -48,6 +49,7 @@ absl::Status Engine::Impl::Swap(const Reconfigure& order) {
   });
   rounds_.Reschedule();
   ScheduleBeats();
+  SwapWatches(out, order.detector);
   return absl::OkStatus();
 }
 

@@ -119,7 +119,7 @@ void Engine::Impl::ApplyUnknown(Outbox& out, const Update& update, Source source
   const MemberStatus status = !dead                              ? MemberStatus::kActive
                               : update.kind == UpdateKind::kLeft ? MemberStatus::kLeft
                                                                  : MemberStatus::kInactive;
-  if (config_.beats() && table_.full()) {  // tombstones last a day there
+  if (config_.beats() && table_.full() && !dead) {  // tombstones last a day there
     if (const PeerId oldest = OldestTombstone(); oldest != kNoPeer) ForgetRow(out, oldest);
   }
   const PeerId row = table_.Add(update.name, update.address, update.key, status, random_);
@@ -170,6 +170,7 @@ void Engine::Impl::ApplyNewLife(Outbox& out, PeerId row, const Update& update, S
   suspicions_.Forget(row);
   stm_.Restarted(now_, row, update.key, changes_);
   Commit(out);
+  RestartWatches(out, row);
   PassOn(row, source);
   if (update.kind != UpdateKind::kAlive) ApplyAccusation(out, row, update, source);
 }
@@ -309,6 +310,7 @@ void Engine::Impl::ApplyLeft(Outbox& out, PeerId row, const Update& update, Sour
   Cause cause;
   cause.transition = Transition::kLeft;
   if (before != MemberStatus::kLeft) Emit(out, EventKind::kLeft, row, before, std::move(cause));
+  CloseWatches(out, row, "it left");
   PassOn(row, source);
 }
 
@@ -418,6 +420,7 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
       rounds_.Forget(row);
       suspicions_.Settle(row);
       SetTombstone(row, Duration{});
+      SuspendWatches(row);
       if (kind == EventKind::kFailed) dead_.push_back(row);
       Spread(row);
       next_contact_ = std::min(next_contact_, now_.boot);  // it may have been the last seed
@@ -448,6 +451,7 @@ void Engine::Impl::TimersOfRows(Outbox& out) {
 
 void Engine::Impl::ForgetRow(Outbox& out, PeerId row) {
   Emit(out, EventKind::kForgotten, row, table_[row].status, {});
+  CloseWatches(out, row, "it was forgotten");
   row_timers_.Cancel(row);
   rounds_.Forget(row);
   Unlearn(row);

@@ -151,6 +151,11 @@ std::string JoinText(const Event& event) {
   return absl::StrCat("join through ", event.address.ToString(), ": ", StatusText(event.status));
 }
 
+std::string LevelText(const Event& event) {
+  return absl::StrCat("the level of ", WhoAndKey(event), event.rose ? " reached " : " fell below ", event.threshold,
+                      absl::StrFormat(": it is %.3f", event.level));
+}
+
 std::string LeaveText(const Event& event) {
   return absl::StrCat("leave done, heard by ", Count(event.heard_by, "member"), ": ", StatusText(event.status));
 }
@@ -172,10 +177,10 @@ std::string_view Name(MemberStatus status) {
 }
 
 std::string_view Name(EventKind kind) {
-  static constexpr std::array<std::string_view, 18> kNames = {
-      "joined",      "suspected",  "recovered", "failed",      "left",      "restarted",
-      "replaced",    "updated",    "forgotten", "accused",     "displaced", "name_conflict",
-      "join_result", "leave_done", "paused",    "stream_only", "foreign",   "resync"};
+  static constexpr std::array<std::string_view, 20> kNames = {
+      "joined",  "suspected",   "recovered", "failed",      "left",          "restarted",   "replaced",
+      "updated", "forgotten",   "accused",   "displaced",   "name_conflict", "join_result", "leave_done",
+      "paused",  "stream_only", "level",     "watch_ended", "foreign",       "resync"};
   static_assert(kNames.size() == static_cast<std::size_t>(EventKind::kResync) + 1);
   const auto i = static_cast<std::size_t>(kind);
   return i < kNames.size() ? kNames[i] : "?";
@@ -217,6 +222,10 @@ std::string Describe(const Event& event) {
       return absl::StrCat("this process did not run for ", Seconds(event.duration), "; nobody is accused for it");
     case EventKind::kStreamOnly:
       return absl::StrCat(WhoAndKey(event), " answers over the stream but not by datagram: something eats its UDP");
+    case EventKind::kLevel:
+      return LevelText(event);
+    case EventKind::kWatchEnded:
+      return absl::StrCat("the watch of ", WhoOf(event), " ended: ", StatusText(event.status));
     case EventKind::kForeign:
       return absl::StrCat("frames of another cluster come from ", event.address.ToString(),
                           "; they are dropped and counted");

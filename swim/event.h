@@ -50,6 +50,8 @@ enum class EventKind : std::uint8_t {
   kLeaveDone,     // our own leave was heard by enough, or its deadline passed
   kPaused,        // this process did not run for a while; nobody is accused for it
   kStreamOnly,    // a member answers over the stream but not by datagram: something eats its UDP
+  kLevel,         // the level of a member that we watch reached a threshold, or fell below it
+  kWatchEnded,    // no more of those
   kForeign,       // frames of another cluster come from an address; one event a minute and host
   kResync,        // events before this one were lost at a bound of the shell: read Members() anew; no engine emits it
 };
@@ -83,11 +85,15 @@ struct Event {
   Cause cause;
   Address
       address;  // kJoinResult: which was tried; kForeign: whose frames; kDisplaced, kNameConflict: where the other one is
-  absl::Status status;         // kJoinResult, kLeaveDone: how it ended
+  absl::Status status;         // kJoinResult, kLeaveDone, kWatchEnded: how it ended
   Duration duration{};         // kPaused: how long
   std::uint32_t heard_by = 0;  // kLeaveDone: how many acknowledged it
 
   std::uint64_t generation_before = 0;  // kRestarted: of the life before; 0: unknown
+
+  double threshold = 0;  // kLevel: which one
+  double level = 0;      // what the level is now
+  bool rose = false;     // reached it; else fell below it
 };
 
 // One line in words, with the cause: "beta SUSPECT (generation 17, incarnation 3): accused by alpha". No newline, and

@@ -76,6 +76,12 @@ void AddDetails(const Event& event, JsonObject& object) {
     case EventKind::kLeaveDone:
       object.AddNumber("heard_by", event.heard_by);
       return AddResult(event.status, object);
+    case EventKind::kLevel:
+      object.Add("threshold", JsonReal(event.threshold));
+      object.AddBool("rose", event.rose);
+      return object.Add("level", JsonReal(event.level));
+    case EventKind::kWatchEnded:
+      return AddResult(event.status, object);
     case EventKind::kPaused:
       return object.Add("duration_s", JsonSeconds(event.duration));
     case EventKind::kJoined:

@@ -1,5 +1,8 @@
 #include "swim/json_text.h"
 
+#include <array>
+#include <charconv>
+
 #include "absl/strings/str_format.h"
 
 namespace nekton {
@@ -50,6 +53,11 @@ std::string JsonSeconds(Duration time) {
   const auto ns = static_cast<std::uint64_t>(time.count());
   const std::uint64_t size = time < Duration::zero() ? 0 - ns : ns;
   return absl::StrFormat("%s%d.%09d", time < Duration::zero() ? "-" : "", size / 1000000000, size % 1000000000);
+}
+
+std::string JsonReal(double value) {
+  std::array<char, 32> text;  // the longest shortest form has 24
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 void JsonObject::Add(std::string_view key, std::string_view value) {

@@ -1,6 +1,6 @@
 // JSON, written piece by piece.
 //
-// Numbers are integers but for seconds, which have nine decimals. Bytes that are no UTF-8 come out as U+FFFD.
+// Numbers are integers but for seconds, which have nine decimals, and levels, which have as many as tell them apart. Bytes that are no UTF-8 come out as U+FFFD.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@ namespace nekton {
 
 std::string JsonText(std::string_view text);
 std::string JsonSeconds(Duration time);
+std::string JsonReal(double value);  // finite; reads back as the same double
 inline std::string JsonBool(bool value) { return value ? "true" : "false"; }
 
 // `item` makes the JSON of one element.

@@ -23,11 +23,19 @@ std::size_t MemberTable::NameHash::operator()(std::string_view name) const {
   return XXH3_64bits(name.data(), name.size());
 }
 
-MemberTable::MemberTable(std::size_t rows_max)
-    : rows_max_(rows_max),
+MemberTable::MemberTable(std::size_t rows_max, bool dead_too, std::shared_ptr<Identities> identities)
+    : identities_(identities != nullptr ? std::move(identities) : std::make_shared<Identities>()),
+      rows_max_(rows_max),
+      dead_too_(dead_too),
       by_id_(0, IdHash{&rows_}, IdEqual{&rows_}),
       by_name_(0, NameHash{&rows_}, NameEqual{&rows_}),
       by_address_(0, AddressHash{&rows_}, AddressEqual{&rows_}) {}
+
+MemberTable::~MemberTable() {
+  for (const Row& row : rows_) {
+    if (row.who != nullptr) identities_->Return(row.who);
+  }
+}
 
 PeerId MemberTable::FindId(std::uint64_t id) const {
   const auto it = by_id_.find(id);
@@ -45,13 +53,13 @@ PeerId MemberTable::FindAddress(const Address& address) const {
 }
 
 std::uint64_t MemberTable::Term(const Row& row) const {
-  if (!Counts(row.status)) return 0;
+  if (!Counts(row.status) && !(dead_too_ && row.status == MemberStatus::kInactive)) return 0;
   const std::uint64_t tags = XXH3_64bits(row.who->tags.data(), row.who->tags.size());
   return Mix(row.id ^ Mix(row.key.incarnation ^ Mix(tags)));
 }
 
-void MemberTable::Changed(Row& row) {
-  row.who->info.reset();
+void MemberTable::Changed(PeerId row) {
+  if (row < shown_.size()) shown_[row].reset();
   ++version_;
 }
 
@@ -67,8 +75,7 @@ PeerId MemberTable::Add(std::string_view name, const Address& address, LifeKey k
     free_.pop_back();
   }
   Row& r = rows_[row];
-  r.who = std::make_unique<Identity>();
-  r.who->name = name;
+  r.who = identities_->Take(name, {}, 0, 0);
   r.id = MemberId(name, key.generation);
   r.key = key;
   r.address = address;
@@ -97,9 +104,9 @@ void MemberTable::Remove(PeerId row) {
   Disown(row);
   by_id_.erase(row);
   by_name_.erase(row);
-  r.who.reset();
+  identities_->Return(std::exchange(r.who, nullptr));
   free_.push_back(row);
-  ++version_;
+  Changed(row);
 }
 
 void MemberTable::SetStatus(PeerId row, MemberStatus status, Random& random) {
@@ -120,7 +127,7 @@ void MemberTable::SetStatus(PeerId row, MemberStatus status, Random& random) {
     if (row != kSelf) EnterRing(row, random);
     Own(row);
   }
-  Changed(r);
+  Changed(row);
 }
 
 void MemberTable::SetKey(PeerId row, LifeKey key) {
@@ -133,25 +140,24 @@ void MemberTable::SetKey(PeerId row, LifeKey key) {
   }
   r.key = key;
   digest_ += Term(r);
-  Changed(r);
+  Changed(row);
 }
 
 void MemberTable::SetAddress(PeerId row, const Address& address) {
   Disown(row);
   rows_[row].address = address;
   Own(row);
-  Changed(rows_[row]);
+  Changed(row);
 }
 
 void MemberTable::SetDetails(PeerId row, std::string_view tags, std::uint8_t version_min, std::uint8_t version_max) {
   Row& r = rows_[row];
   digest_ -= Term(r);
-  r.who->tags = tags;
-  r.who->version_min = version_min;
-  r.who->version_max = version_max;
+  const Identity* former = std::exchange(r.who, identities_->Take(r.who->name, tags, version_min, version_max));
+  identities_->Return(former);
   r.detailed = true;
   digest_ += Term(r);
-  Changed(r);
+  Changed(row);
 }
 
 void MemberTable::Own(PeerId row) {
@@ -213,7 +219,7 @@ PeerId MemberTable::PickRandom(Random& random) const {
 
 MemberPtr MemberTable::MakeInfo(PeerId row) const {
   const Row& r = rows_[row];
-  if (r.who->info != nullptr) return r.who->info;
+  if (row < shown_.size() && shown_[row] != nullptr) return shown_[row];
   auto info = std::make_shared<MemberInfo>();
   info->name = r.who->name;
   info->address = r.address;
@@ -226,9 +232,9 @@ MemberPtr MemberTable::MakeInfo(PeerId row) const {
 }
 
 MemberPtr MemberTable::Info(PeerId row) {
-  Identity& who = *rows_[row].who;
-  if (who.info == nullptr) who.info = MakeInfo(row);
-  return who.info;
+  if (row >= shown_.size()) shown_.resize(rows_.size());
+  if (shown_[row] == nullptr) shown_[row] = MakeInfo(row);
+  return shown_[row];
 }
 
 }  // namespace nekton

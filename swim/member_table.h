@@ -16,27 +16,19 @@
 #include "stm/state.h"
 #include "swim/address.h"
 #include "swim/event.h"
+#include "swim/identities.h"
 #include "swim/random.h"
 
 namespace nekton {
 
 inline constexpr PeerId kSelf = 0;
 
-// What is long or rarely looked at.
-struct Identity {
-  std::string name;
-  std::string tags;  // encoded (swim/tags.h)
-  std::uint8_t version_min = 0;
-  std::uint8_t version_max = 0;
-  MemberPtr info;  // what was last shown to a user; null when it has changed since
-};
-
 // One member: 64 bytes, name and tags apart. Change fields that an index or a sum hangs on through the table.
 struct Row {
   std::uint64_t id = 0;  // MemberId(name, key.generation)
   LifeKey key;
   Address address;
-  std::unique_ptr<Identity> who;  // null: the row is free
+  const Identity* who = nullptr;  // null: the row is free
   std::uint32_t ring = kNoPeer;   // position in the probe ring; kNoPeer: not in it
   MemberStatus status = MemberStatus::kActive;
   bool detailed = false;  // its tags are known
@@ -45,7 +37,10 @@ static_assert(sizeof(Row) <= 64);
 
 class MemberTable {
  public:
-  explicit MemberTable(std::size_t rows_max);
+  // `dead_too`: the digest is also over INACTIVE rows.
+  // `identities`: where names and tags are kept; null: here.
+  explicit MemberTable(std::size_t rows_max, bool dead_too = false, std::shared_ptr<Identities> identities = nullptr);
+  ~MemberTable();
   MemberTable(const MemberTable&) = delete;
   MemberTable& operator=(const MemberTable&) = delete;
 
@@ -82,7 +77,8 @@ class MemberTable {
   // The ring member at `position` modulo its size (for bounded scans from a random start).
   PeerId RingAt(std::uint32_t position) const { return ring_[position % ring_.size()]; }
 
-  // Order-free sum over the ACTIVE and SUSPECT rows of (name, generation, incarnation, tags).
+  // Order-free sum over the ACTIVE and SUSPECT rows of (name, generation, incarnation, tags). With heartbeats over the
+  // INACTIVE, too, for a death is each observer's own there, and no difference that a sync could mend.
   std::uint32_t digest() const { return static_cast<std::uint32_t>(digest_ ^ (digest_ >> 32)); }
   // Rises with every change of a row.
   std::uint64_t version() const { return version_; }
@@ -137,13 +133,16 @@ class MemberTable {
     return status == MemberStatus::kActive || status == MemberStatus::kSuspect;
   }
   std::uint64_t Term(const Row& row) const;  // its summand in the digest; 0 where it does not count
-  void Changed(Row& row);
+  void Changed(PeerId row);
   void EnterRing(PeerId row, Random& random);
   void LeaveRing(PeerId row);
   void Own(PeerId row);     // makes the row the owner of its address
   void Disown(PeerId row);  // if it is
 
+  const std::shared_ptr<Identities> identities_;
+  std::vector<MemberPtr> shown_;  // by row: what was last shown to a user; null when it has changed since
   std::size_t rows_max_;
+  bool dead_too_;
   std::vector<Row> rows_;
   std::vector<PeerId> free_;
   absl::flat_hash_set<PeerId, IdHash, IdEqual> by_id_;

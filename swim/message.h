@@ -41,8 +41,8 @@ inline constexpr std::uint8_t kFlagDiffers = 2;   // ack: my table's digest is n
 inline constexpr std::uint8_t kFlagJoin = 4;      // sync: the sender joins, it is no member yet
 inline constexpr std::uint8_t kFlagReunion = 8;   // sync: after a separation; what it brings is news to others too
 inline constexpr std::uint8_t kFlagAsks = 16;     // heartbeat: answer with one at once
-inline constexpr std::uint8_t kFlagExtra = 32;    // heartbeat: outside the rhythm (an answer, or sent again)
-inline constexpr std::uint8_t kFlagFull = 64;     // pulse: the only one, for I have no room for one more watcher
+inline constexpr std::uint8_t kFlagExtra = 32;    // heartbeat: outside the rhythm (answers, repeats); pulse: the first
+inline constexpr std::uint8_t kFlagFull = 64;     // pulse: none will come, for I have no room for one more watcher
 
 enum class Refusal : std::uint8_t {
   kNameInUse = 1,

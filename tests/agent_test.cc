@@ -146,6 +146,26 @@ TEST(AgentTest, TwoFindEachOther) {
   EXPECT_EQ(result["other_address"], alpha.address());
 }
 
+TEST(AgentTest, WatchesAMember) {
+  Agent alpha("alpha", {});
+  Agent beta("beta", {"--join", alpha.address()});
+  alpha.Next("event", "joined");
+  for (const char* wrong : {"watch", "watch beta", "watch beta 100", "watch beta x 3", "watch beta 100 3 y"}) {
+    alpha.Write(std::string(wrong) + "\n");
+    EXPECT_THAT(alpha.Next("answer", "watch").value("message", ""), HasSubstr("NAME MS LEVEL"));
+  }
+  alpha.Write("watch beta 5 3\n");
+  EXPECT_EQ(alpha.Next("answer", "watch")["result"], "INVALID_ARGUMENT");
+  alpha.Write("watch beta 20 3 8\n");
+  EXPECT_EQ(alpha.Next("answer", "watch")["result"], "OK");
+  alpha.Write("level beta\n");
+  EXPECT_GE(alpha.Next("answer", "level").value("level", -1.0), 0);
+  alpha.Write("level nobody\n");
+  EXPECT_EQ(alpha.Next("answer", "level")["result"], "NOT_FOUND");
+  alpha.Write("unwatch beta\n");
+  EXPECT_EQ(alpha.Next("answer", "unwatch")["result"], "OK");
+}
+
 TEST(AgentTest, AnswersCommands) {
   Agent alpha("alpha", {});
   Agent beta("beta", {"--join", alpha.address()});
@@ -168,7 +188,7 @@ TEST(AgentTest, AnswersCommands) {
   int served = 0;
   for (int i = 0; i < 1000 && served == 0; ++i) served = alpha.Ask("counters")["counters"].value("syncs_served", -1);
   EXPECT_GE(served, 1);
-  EXPECT_EQ(alpha.Ask("help")["commands"].size(), 5U);
+  EXPECT_EQ(alpha.Ask("help")["commands"].size(), 8U);
   alpha.Write("dance\n");
   EXPECT_EQ(alpha.Next("answer", "unknown")["command"], "dance");
   alpha.Write("leave\n");
@@ -200,6 +220,39 @@ TEST(AgentTest, ASecondInterruptEndsAtOnce) {
   alpha.Signal(SIGTERM);
   alpha.Signal(SIGCONT);  // it finds both waiting
   EXPECT_EQ(alpha.Wait(), 130);
+}
+
+// A process that was really stopped wakes up among people whom it has not heard for longer than any deadline.
+TEST(AgentTest, AStoppedProcessAccusesNobodyWhenItWakes) {
+  for (const char* detector : {"fixed", "phi"}) {
+    SCOPED_TRACE(detector);
+    const Words common = {"--profile", "local", "--detector", detector};
+    Agent alpha("alpha", common);
+    Agent beta("beta", Words{"--profile", "local", "--detector", detector, "--join", alpha.address()});
+    Agent gamma("gamma", Words{"--profile", "local", "--detector", detector, "--join", alpha.address()});
+    for (const Agent* one : {&beta, &gamma}) {
+      Json joined;
+      while (joined["name"] != (one == &beta ? "beta" : "gamma")) joined = alpha.Next("event", "joined");
+    }
+    alpha.Signal(SIGSTOP);
+    EXPECT_EQ(beta.Next("event", "suspected")["name"], "alpha");
+    gamma.Signal(SIGKILL);  // so that alpha has something to find out while its first rounds pass
+    alpha.Signal(SIGCONT);
+    bool paused = false;
+    for (bool found = false; !found;) {
+      const std::optional<std::string> line = alpha.NextLine();
+      ASSERT_TRUE(line.has_value());
+      const Json object = Json::parse(*line, nullptr, false);
+      const std::string event = object.value("event", "");
+      paused |= event == "paused";
+      if (event == "suspected" || event == "failed") {
+        EXPECT_EQ(object["name"], "gamma");
+      }
+      found = event == "failed";
+    }
+    EXPECT_TRUE(paused);
+    EXPECT_EQ(alpha.Ask("members")["active"], 2);
+  }
 }
 
 TEST(AgentTest, SaysThatThePortIsInUse) {

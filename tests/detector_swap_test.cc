@@ -29,6 +29,29 @@ TEST(DetectorSwap, NoHealthyMemberIsSuspectedWhenRoundTripsChange) {
   }
 }
 
+// A fixed deadline of 50 ms is right while round trips take 1 ms, and wrong for every one of 80 ms.
+TEST(DetectorSwap, PhiLearnsANewRoundTripWhereAFixedDeadlineDoesNot) {
+  for (const DetectorKind detector : {DetectorKind::kFixed, DetectorKind::kPhi}) {
+    Config config = With(detector);
+    config.period = 250ms;
+    config.max_local_pause = 250ms;
+    Cluster c({.nodes = 8, .seed = 11, .config = config});
+    ASSERT_TRUE(c.Converge(30s));
+    for (const auto& [one_way, wrong_fixed] :
+         {std::pair(500us, 0.0), std::pair(40'000us, 1.0), std::pair(500us, 0.0)}) {
+      c.network().SetLaw({.delay_min = one_way, .delay_max = one_way + 100us});
+      c.RunFor(60s);  // to learn it
+      const Counters before = c.sim().member(0)->counters();
+      c.RunFor(60s);
+      const Counters after = c.sim().member(0)->counters();
+      const auto of = [&](Counter counter) { return static_cast<double>(after[counter] - before[counter]); };
+      const double late = of(Counter::kAttemptsFailed) / of(Counter::kRounds);
+      EXPECT_NEAR(late, detector == DetectorKind::kFixed ? wrong_fixed : 0.0, 0.02);
+    }
+    EXPECT_EQ(c.Count(EventKind::kSuspected), 0u);
+  }
+}
+
 TEST(DetectorSwap, RaisesNoEventForHealthyMembers) {
   Cluster c({.nodes = 6, .seed = 3});
   ASSERT_TRUE(c.Converge(30s));

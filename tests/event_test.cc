@@ -141,6 +141,22 @@ TEST(EventTest, TheOtherKinds) {
   EXPECT_THAT(Describe(Make(EventKind::kResync, nullptr)), HasSubstr("lost"));
 }
 
+TEST(EventTest, AWatchTellsWhichThresholdWasPassed) {
+  Event event = Make(EventKind::kLevel);
+  event.threshold = 3;
+  event.level = 3.00049;
+  event.rose = true;
+  EXPECT_EQ(Describe(event), "the level of gamma (generation 1700000000000, incarnation 0) reached 3: it is 3.000");
+  event.threshold = 0.5;
+  event.level = 0;
+  event.rose = false;
+  EXPECT_THAT(Describe(event), HasSubstr(" fell below 0.5: it is 0.000"));
+  event = Make(EventKind::kWatchEnded);
+  EXPECT_EQ(Describe(event), "the watch of gamma ended: OK");
+  event.status = absl::NotFoundError("it left");
+  EXPECT_EQ(Describe(event), "the watch of gamma ended: NOT_FOUND: it left");
+}
+
 TEST(EventTest, EveryKindHasItsOwnNameAndOneLine) {
   std::set<std::string_view> names;
   for (unsigned i = 0; i <= static_cast<unsigned>(kLast); ++i) {
@@ -227,6 +243,26 @@ TEST(EventJsonTest, ResultsAndPauses) {
   EXPECT_THAT(ToJson(event), HasSubstr("\"duration_s\":0.000000001"));
   event.duration = -(1s + 5ns);
   EXPECT_THAT(ToJson(event), HasSubstr("\"duration_s\":-1.000000005"));
+}
+
+TEST(EventJsonTest, Watches) {
+  Event event = Make(EventKind::kLevel);
+  event.threshold = 8;
+  event.level = 8.1;
+  event.rose = true;
+  Json json = Json::parse(ToJson(event));
+  EXPECT_EQ(json.at("event"), "level");
+  EXPECT_EQ(json.at("name"), "gamma");
+  EXPECT_EQ(json.at("threshold"), 8);
+  EXPECT_EQ(json.at("level"), 8.1);
+  EXPECT_EQ(json.at("rose"), true);
+  event.kind = EventKind::kWatchEnded;
+  event.status = absl::ResourceExhaustedError("full");
+  json = Json::parse(ToJson(event));
+  EXPECT_EQ(json.at("event"), "watch_ended");
+  EXPECT_EQ(json.at("result"), "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(json.at("message"), "full");
+  EXPECT_FALSE(json.contains("level"));
 }
 
 TEST(EventJsonTest, AnyBytesMakeGoodJson) {

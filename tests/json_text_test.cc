@@ -50,5 +50,14 @@ TEST(JsonTextTest, SecondsHaveNineDecimalsAndASign) {
   EXPECT_EQ(JsonSeconds(Duration::min()), "-9223372036.854775808");
 }
 
+TEST(JsonTextTest, RealsReadBackAsTheSame) {
+  EXPECT_EQ(JsonReal(0), "0");
+  EXPECT_EQ(JsonReal(0.1), "0.1");
+  EXPECT_EQ(JsonReal(-2.5), "-2.5");
+  for (const double value : {1.0 / 3, 8.000000000000002, 5e-324, 1.7976931348623157e308, 1e22, 123456.789}) {
+    EXPECT_EQ(Json::parse(JsonReal(value)).get<double>(), value) << JsonReal(value);
+  }
+}
+
 }  // namespace
 }  // namespace nekton

@@ -122,14 +122,17 @@ class Twins {
     ASSERT_EQ(table_.full(), rows_.size() == kRowsMax);
     ASSERT_LE(table_.capacity(), kRowsMax);
     std::size_t alive = 0;
+    std::size_t present = 0;
     for (PeerId row = 0; row < kRowsMax; ++row) ASSERT_EQ(table_.used(row), rows_.contains(row)) << row;
     for (const auto& [row, is] : rows_) {
       ASSERT_EQ(table_.FindName(is.name), row);
       ASSERT_EQ(table_.FindId(MemberId(is.name, is.key.generation)), row);
       CheckRow(row, is);
       alive += Counts(is.status) ? 1 : 0;
+      present += is.status != MemberStatus::kLeft ? 1 : 0;
     }
     ASSERT_EQ(table_.alive(), alive);
+    ASSERT_EQ(table_.present(), present);
     for (std::uint32_t host = 0; host < 12; ++host) {
       const auto owned = owner_.find(At(host));
       ASSERT_EQ(table_.FindAddress(At(host)), owned == owner_.end() ? kNoPeer : owned->second);
@@ -331,6 +334,26 @@ TEST(MemberTableTest, TheDigestHangsOnWhatIsPromisedAndOnNothingElse) {
         added = table->Add("new", At(60), {1, 0}, MemberStatus::kActive, random);
       },
       [&] { table->Remove(added); }, "one more name");
+}
+
+// Where a death is each observer's own, no sync could mend that difference.
+TEST(MemberTableTest, TheDigestMayBeOfTheDeadToo) {
+  Random random(1);
+  MemberTable table(8, /*dead_too=*/true);
+  for (const char* name : {"self", "a", "b"}) {
+    const auto host = static_cast<std::uint32_t>(table.size() + 1);
+    table.Add(name, At(host), {1, 0}, MemberStatus::kActive, random);
+  }
+  const std::uint32_t before = table.digest();
+  table.SetStatus(1, MemberStatus::kSuspect, random);
+  table.SetStatus(1, MemberStatus::kInactive, random);
+  EXPECT_EQ(table.digest(), before);
+  const PeerId buried = table.Add("c", At(9), {1, 0}, MemberStatus::kInactive, random);
+  EXPECT_NE(table.digest(), before);
+  table.Remove(buried);
+  EXPECT_EQ(table.digest(), before);
+  table.SetStatus(1, MemberStatus::kLeft, random);
+  EXPECT_NE(table.digest(), before);
 }
 
 // Two members that exchange their incarnations must not look like no change.

@@ -107,6 +107,9 @@ class Node::Impl {
   void Stop();
   // Has the loop's thread do it, and waits for that. What `work` writes to is read only if this is OK.
   absl::Status Ask(std::string_view what, Duration timeout, std::function<void(Driver&)> work);
+  // The same for an order; its status, too.
+  absl::Status Order(std::string_view what, Duration timeout, Command order);
+  absl::Status OrderAsync(Command order, std::function<void(const absl::Status&)> done);
 
   const std::shared_ptr<Delivery> delivery;
   const std::shared_ptr<NodeCore> core;
@@ -161,6 +164,20 @@ absl::Status Node::Impl::Ask(std::string_view what, Duration timeout, std::funct
   const absl::Status taken = core->Call([ends](Driver& driver) { ends->Make(driver); });
   ends.reset();
   return taken.ok() ? call->Wait(timeout) : taken;
+}
+
+absl::Status Node::Impl::Order(std::string_view what, Duration timeout, Command order) {
+  const auto result = std::make_shared<absl::Status>();
+  const absl::Status asked =
+      Ask(what, timeout, [result, order = std::move(order)](Driver& driver) { *result = driver.Order(order); });
+  return asked.ok() ? *result : asked;
+}
+
+absl::Status Node::Impl::OrderAsync(Command order, std::function<void(const absl::Status&)> done) {
+  return core->Call([to = delivery, order = std::move(order), done = std::move(done)](Driver& driver) {
+    const absl::Status status = driver.Order(order);
+    if (done) to->Post([done, status] { done(status); });
+  });
 }
 
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -227,19 +244,11 @@ absl::Status Node::LeaveAsync(Duration timeout, std::function<void(const absl::S
 
 absl::Status Node::ObserveAsync(std::vector<PeerObservation> observations,
                                 std::function<void(const absl::Status&)> done) {
-  return impl_->core->Call([delivery = impl_->delivery, order = nekton::Observe{std::move(observations)},
-                            done = std::move(done)](Driver& driver) {
-    const absl::Status status = driver.Order(order);
-    if (done) delivery->Post([done, status] { done(status); });
-  });
+  return impl_->OrderAsync(nekton::Observe{std::move(observations)}, std::move(done));
 }
 
 absl::Status Node::Observe(std::vector<PeerObservation> observations, Duration timeout) {
-  const auto result = std::make_shared<absl::Status>();
-  const absl::Status asked = impl_->Ask(
-      "Observe()", timeout,
-      [result, order = nekton::Observe{std::move(observations)}](Driver& driver) { *result = driver.Order(order); });
-  return asked.ok() ? *result : asked;
+  return impl_->Order("Observe()", timeout, nekton::Observe{std::move(observations)});
 }
 
 absl::Status Node::Reconfigure(DetectorKind detector) {
@@ -264,6 +273,39 @@ absl::StatusOr<MemberExplanation> Node::Explain(std::string name, Duration timeo
   });
   if (!asked.ok()) return asked;
   return std::move(*result);
+}
+
+absl::Status Node::WatchAsync(std::string member, std::chrono::nanoseconds interval, std::vector<double> thresholds,
+                              std::function<void(const absl::Status&)> done) {
+  return impl_->OrderAsync(nekton::Watch{std::move(member), interval, std::move(thresholds)}, std::move(done));
+}
+
+absl::Status Node::Watch(std::string member, std::chrono::nanoseconds interval, std::vector<double> thresholds,
+                         Duration timeout) {
+  return impl_->Order("Watch()", timeout, nekton::Watch{std::move(member), interval, std::move(thresholds)});
+}
+
+absl::Status Node::UnwatchAsync(std::string member, std::function<void(const absl::Status&)> done) {
+  return impl_->OrderAsync(nekton::Unwatch{std::move(member)}, std::move(done));
+}
+
+absl::Status Node::Unwatch(std::string member, Duration timeout) {
+  return impl_->Order("Unwatch()", timeout, nekton::Unwatch{std::move(member)});
+}
+
+absl::Status Node::LevelAsync(std::string member, std::function<void(const absl::StatusOr<double>&)> done) {
+  return impl_->core->Call(
+      [delivery = impl_->delivery, member = std::move(member), done = std::move(done)](Driver& driver) {
+        delivery->Post([done, level = driver.member().Level(driver.Now(), member)] { done(level); });
+      });
+}
+
+absl::StatusOr<double> Node::Level(std::string member, Duration timeout) {
+  const auto result = std::make_shared<absl::StatusOr<double>>();
+  const absl::Status asked = impl_->Ask("Level()", timeout, [result, member = std::move(member)](Driver& driver) {
+    *result = driver.member().Level(driver.Now(), member);
+  });
+  return asked.ok() ? *result : asked;
 }
 
 void Node::Stop() { impl_->Stop(); }

@@ -109,6 +109,18 @@ class Node {
   absl::Status ExplainAsync(std::string name, std::function<void(const absl::StatusOr<MemberExplanation>&)> done);
   absl::StatusOr<MemberExplanation> Explain(std::string name, Duration timeout = std::chrono::seconds(1));
 
+  // Watches a member (swim/engine.h): its level of suspicion is there at every moment, and each time that it reaches one
+  // of the thresholds, or falls below it again, is an event. Statuses: the engine's. Errors and places as Observe.
+  absl::Status WatchAsync(std::string member, std::chrono::nanoseconds interval, std::vector<double> thresholds,
+                          std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status Watch(std::string member, std::chrono::nanoseconds interval, std::vector<double> thresholds,
+                     Duration timeout = std::chrono::seconds(1));
+  absl::Status UnwatchAsync(std::string member, std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status Unwatch(std::string member, Duration timeout = std::chrono::seconds(1));
+  // The level now (swim/engine.h), also of members that nobody watches. Errors and places as Explain.
+  absl::Status LevelAsync(std::string member, std::function<void(const absl::StatusOr<double>&)> done);
+  absl::StatusOr<double> Level(std::string member, Duration timeout = std::chrono::seconds(1));
+
   // Ends the node without a goodbye. Any thread, any state, any number of times, also two threads at once. When it has
   // returned no callback is running (but the one that called it) and none will come. Start: the loop's thread is gone.
   void Stop();

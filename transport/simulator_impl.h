@@ -111,8 +111,9 @@ class Simulator::Impl final : private SimStreams::World {
   Random slow_random_;  // of Slowness
   SimStreams streams_;
   Duration now_{};
-  std::vector<std::unique_ptr<Process>> processes_;  // by SimId; they do not move
-  Deadlines wakes_;                                  // by SimId
+  const std::shared_ptr<Identities> identities_ = std::make_shared<Identities>();  // of all members
+  std::vector<std::unique_ptr<Process>> processes_;                                // by SimId; they do not move
+  Deadlines wakes_;                                                                // by SimId
   Flights flights_;
   absl::flat_hash_map<std::string, std::vector<Address>> hosts_;
   std::vector<SimEvent> log_;

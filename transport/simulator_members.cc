@@ -59,7 +59,7 @@ absl::Status Simulator::Impl::Start(SimId id, std::uint64_t generation) {
   const auto wall_ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::max(wall, Duration::zero()));
   config.generation = generation != 0 ? generation : 1 + static_cast<std::uint64_t>(wall_ms.count());
   config.seed += process.life * 0x9e3779b97f4a7c15;  // each life has its own luck
-  absl::StatusOr<Member> member = Member::Create(config, process.address);
+  absl::StatusOr<Member> member = Member::Create(config, process.address, identities_);
   if (!member.ok()) return member.status();
 
   process.member = *std::move(member);

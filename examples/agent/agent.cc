@@ -18,8 +18,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "examples/agent/console.h"
 #include "examples/agent/line_input.h"
 #include "examples/agent/words.h"
@@ -59,6 +63,10 @@ class Agent {
   void AnswerMembers();
   void AnswerCounters();
   void AnswerExplain(const std::string& name);
+  void AnswerWatch(const std::string& line);
+  void AnswerUnwatch(const std::string& name);
+  void AnswerLevel(const std::string& name);
+  void AnswerStatus(const char* answer, const std::string& name, const absl::Status& status);
   void BeginLeave();
   void Notify();
 
@@ -207,9 +215,15 @@ void Agent::OnLine(const std::string& line) {
     return console_.Print("explain needs the name of a member: explain NAME",
                           {{"answer", "explain"}, {"message", "explain needs the name of a member: explain NAME"}});
   }
-  if (line == "help")
-    return console_.Print("commands: members, counters, explain NAME, leave, help",
-                          {{"answer", "help"}, {"commands", {"members", "counters", "explain NAME", "leave", "help"}}});
+  if (line == "watch" || line.starts_with("watch ")) return AnswerWatch(line);
+  if (line.starts_with("unwatch ")) return AnswerUnwatch(line.substr(8));
+  if (line.starts_with("level ")) return AnswerLevel(line.substr(6));
+  if (line == "help") {
+    const std::vector<std::string> commands = {"members",      "counters",   "explain NAME", "watch NAME MS LEVEL...",
+                                               "unwatch NAME", "level NAME", "leave",        "help"};
+    return console_.Print(absl::StrCat("commands: ", absl::StrJoin(commands, ", ")),
+                          {{"answer", "help"}, {"commands", commands}});
+  }
   console_.Print("unknown command; help lists them", {{"answer", "unknown"}, {"command", line}});
 }
 
@@ -245,6 +259,37 @@ void Agent::AnswerExplain(const std::string& name) {
   std::string text = Describe(*why);
   absl::StrReplaceAll({{"\n", "\n           "}}, &text);
   console_.Print(text, {{"answer", "explain"}, {"member", name}, {"explanation", Json::parse(ToJson(*why))}});
+}
+
+// "watch beta 100 3 8": a pulse every 100 ms, events where the level passes 3 and 8.
+void Agent::AnswerWatch(const std::string& line) {
+  const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+  std::uint32_t interval_ms = 0;
+  bool understood = words.size() >= 4 && absl::SimpleAtoi(words[2], &interval_ms);
+  std::vector<double> thresholds;
+  for (std::size_t i = 3; understood && i < words.size(); ++i) {
+    understood = absl::SimpleAtod(words[i], &thresholds.emplace_back());
+  }
+  if (!understood) {
+    const char* message = "watch needs a member, an interval in ms and levels: watch NAME MS LEVEL...";
+    return console_.Print(message, {{"answer", "watch"}, {"message", message}});
+  }
+  AnswerStatus("watch", words[1], node_->Watch(words[1], std::chrono::milliseconds(interval_ms), thresholds));
+}
+
+void Agent::AnswerUnwatch(const std::string& name) { AnswerStatus("unwatch", name, node_->Unwatch(name)); }
+
+void Agent::AnswerLevel(const std::string& name) {
+  const absl::StatusOr<double> level = node_->Level(name);
+  if (!level.ok()) return AnswerStatus("level", name, level.status());
+  console_.Print(absl::StrCat("the level of ", name, " is ", absl::StrFormat("%.3f", *level)),
+                 {{"answer", "level"}, {"member", name}, {"level", *level}});
+}
+
+void Agent::AnswerStatus(const char* answer, const std::string& name, const absl::Status& status) {
+  Json json = {{"answer", answer}, {"member", name}, {"result", Std(absl::StatusCodeToString(status.code()))}};
+  if (!status.ok()) json["message"] = OneLine(status.message());
+  console_.Print(absl::StrCat(answer, " ", name, ": ", OneLine(status.ToString())), json);
 }
 
 }  // namespace

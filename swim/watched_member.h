@@ -1,0 +1,98 @@
+// A member that we watch: how suspicious the silence since its last pulse is, and which thresholds that level has
+// reached.
+//
+// It feeds both detectors and asks one, so that they can be swapped while it runs. It sends nothing and tells nobody:
+// the engine does (swim/engine_watch.cc). Allocates when it is made and when its member restarts. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "phi/detector.h"
+#include "phi/fixed_deadline.h"
+#include "phi/phi_heartbeat.h"
+#include "phi/time.h"
+#include "swim/config.h"
+
+namespace nekton {
+
+class WatchedMember {
+ public:
+  static constexpr Duration kIntervalMin = std::chrono::milliseconds(10);
+  static constexpr Duration kIntervalMax = std::chrono::hours(1);
+  static constexpr std::size_t kThresholdsMax = 8;
+  static constexpr double kThresholdMax = 1000;
+  static constexpr int kRenewal = 4;  // pulses are asked for again after so many intervals
+  static constexpr Duration kDeadInterval = std::chrono::seconds(5);
+
+  // `thresholds`: 1 to kThresholdsMax distinct ones in (0, kThresholdMax], in any order. `sequence`: its pulses have
+  // higher ones. The first pulse is awaited from `now` on.
+  WatchedMember(Duration interval, std::vector<double> thresholds, DetectorKind detector, std::uint32_t sequence,
+                Instant now);
+  WatchedMember(const WatchedMember&) = delete;
+  WatchedMember& operator=(const WatchedMember&) = delete;
+
+  Duration interval() const { return interval_; }
+  const std::vector<double>& thresholds() const { return thresholds_; }  // ascending
+  std::size_t reached() const { return reached_; }                       // so many of them, as last settled
+
+  // Evidence. A pulse came; `first`: of a series, so that no interval ends with it. False: it is not newer than all
+  // before (in serial arithmetic: numbers may wrap), and nothing changes.
+  bool Heard(std::uint32_t sequence, bool first, Instant now);
+  std::uint32_t sequence() const { return sequence_; }  // the highest that was heard
+  // It was declared dead: the gap up to its next pulse is no interval, and it is asked at most each kDeadInterval.
+  void GiveUp() {
+    in_rhythm_ = false;
+    dead_ = true;
+  }
+  // A new life of it: nothing is known, and its first pulse is awaited from now on.
+  void Restarted(Instant now);
+  // We did not run for so long: that time does not count.
+  void Excuse(Duration pause);
+  void Use(DetectorKind detector);
+
+  double Level(Instant now) const { return asked().Level(0, opened_, now); }
+  // The first instant at which one more threshold is reached: 1 ns before, it is not. kNever: all are.
+  Instant NextLevel() const { return next_level_; }
+  // Calls told(threshold, rose, level) for each threshold that was reached since the last call, in ascending order, or
+  // is no longer, in descending order.
+  template <typename Told>
+  void Settle(Instant now, Told told) {
+    const double level = Level(now);
+    const std::size_t before = reached_;
+    while (reached_ < thresholds_.size() && level >= thresholds_[reached_]) told(thresholds_[reached_++], true, level);
+    while (reached_ > 0 && level < thresholds_[reached_ - 1]) told(thresholds_[--reached_], false, level);
+    if (reached_ != before) Rearm();
+  }
+
+  // When pulses are to be asked for (again): each kRenewal intervals; each interval while a threshold is reached or the
+  // next pulse is overdue by half an interval.
+  Instant NextAsk() const;
+  void Asked(Instant now);
+  // The sequence of the last request: what a refusal of it repeats.
+  std::uint32_t asked_sequence() const { return asked_sequence_; }
+
+ private:
+  const Detector& asked() const;
+  void Learn(Instant now, std::uint32_t beats);
+  void Rearm();
+
+  const Duration interval_;
+  std::vector<double> thresholds_;
+  DetectorKind detector_;
+  FixedDeadline fixed_;
+  std::optional<PhiHeartbeat> phi_;  // always there; made anew for a new life
+  Instant opened_;                   // the next pulse is awaited since then
+  Instant asked_at_;
+  Instant next_level_ = kNever;
+  std::size_t reached_ = 0;
+  std::uint32_t sequence_;
+  std::uint32_t asked_sequence_;
+  bool in_rhythm_ = false;  // the next pulse ends an interval
+  bool dead_ = false;
+};
+
+}  // namespace nekton
