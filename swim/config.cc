@@ -230,38 +230,54 @@ void CheckAddresses(const Config& c, Check& check) {
   }
 }
 
-void CheckBeats(const Config& c, Check& check) {
-  check.Range("max_local_pause", c.max_local_pause, Duration(1ms), kDurationMax);
-  check.AtMost("max_local_pause", c.max_local_pause, "period", c.period);
-  check.Count("misses", c.misses, 1, 1000);
-  check.Count("promote_threshold", c.promote_threshold, 1, 1000);
-  check.Count("rumour_weight", c.rumour_weight, 0, std::max(c.misses, 1U));
-  check.Range("phi_threshold", c.phi_threshold, 0.1, 16.0);
-  check.Count("confirmers", c.confirmers, 0, kAccusersMax - 1);
-  check.Range("period", c.period, kPeriodMin, Duration(1h));
-  check.Range("jitter", c.jitter, Duration(0), kDurationMax);
-  check.Range("acceptable_pause", c.acceptable_pause, Duration(0), kDurationMax);
-  check.Range("fail_after", c.fail_after, Duration(1ms), 2 * kDurationMax);
-  if (c.jitter >= c.period)
+// `named` members, as many as the STM would hear, must be enough to commit a suspicion.
+void CheckRumours(const Config& c, std::uint64_t named, const std::string& text, std::uint32_t threshold,
+                  std::string_view field, Check& check) {
+  if (c.rumour_weight == 0 || c.rumour_weight > threshold || c.rumour_weight * named >= threshold) return;
+  check.Fail("rumour_weight", Text(std::uint64_t{c.rumour_weight}),
+             absl::StrCat("the ", text, " members that an accusation can name must weigh ", Absl(field), " = ",
+                          threshold, " together"));
+}
+
+// The order of the times of a heartbeat; each is in its own range.
+void CheckBeatOrder(const Config& c, Check& check) {
+  if (c.jitter >= c.period) {
     check.Fail("jitter", Text(c.jitter), absl::StrCat("must be below period = ", Text(c.period)));
-  if (c.suspect_after <= c.period + std::max(c.jitter, Duration(0))) {
+  }
+  if (c.suspect_after <= c.period + c.jitter) {
     check.Fail("suspect_after", Text(c.suspect_after),
                "must be above period + jitter: the next heartbeat of a healthy member is due before it is suspected");
   }
   if (c.fail_after <= c.suspect_after) {
     check.Fail("fail_after", Text(c.fail_after), absl::StrCat("must be above suspect_after = ", Text(c.suspect_after)));
   }
-  if (c.repeat_after != Duration{}) {
-    check.Range("repeat_after", c.repeat_after, Duration(1ms), kDurationMax);
-    check.AtMost("repeat_after", c.repeat_after, "period", c.period);
-  }
+  if (c.repeat_after != Duration{}) check.AtMost("repeat_after", c.repeat_after, "period", c.period);
+  check.AtMost("max_local_pause", c.max_local_pause, "period", c.period);
+  check.AtLeast("forget_after", c.forget_after, "recovery_hold", c.recovery_hold + Duration(1));
+}
+
+void CheckBeats(const Config& c, Check& check) {
+  check.Count("misses", c.misses, 1, 1000);
+  check.Count("promote_threshold", c.promote_threshold, 1, 1000);
+  check.Count("rumour_weight", c.rumour_weight, 0, std::max(c.misses, 1U));
+  CheckRumours(c, kAccusersMax, absl::StrCat(kAccusersMax), c.misses, "misses", check);
+  check.Range("phi_threshold", c.phi_threshold, 0.1, 16.0);
+  check.Count("confirmers", c.confirmers, 0, kAccusersMax - 1);
   if (c.revive != Revive::kRefutation && c.revive != Revive::kHealthy && c.revive != Revive::kJoinOnly) {
     check.Fail("revive", absl::StrCat(static_cast<unsigned>(c.revive)), "no such rule");
   }
+  check.Count("members_max", c.members_max, 2, kBeatMembersMax);
+  const std::size_t before = check.mistakes();
+  check.Range("max_local_pause", c.max_local_pause, Duration(1ms), kDurationMax);
+  check.Range("period", c.period, kPeriodMin, Duration(1h));
+  check.Range("jitter", c.jitter, Duration(0), kDurationMax);
+  check.Range("acceptable_pause", c.acceptable_pause, Duration(0), kDurationMax);
+  check.Range("suspect_after", c.suspect_after, Duration(1ms), 2 * kDurationMax);
+  check.Range("fail_after", c.fail_after, Duration(1ms), 2 * kDurationMax);
+  if (c.repeat_after != Duration{}) check.Range("repeat_after", c.repeat_after, Duration(1ms), kDurationMax);
   check.Range("recovery_hold", c.recovery_hold, Duration(0), kDurationMax);
   check.Range("forget_after", c.forget_after, Duration(1ms), 30 * kDurationMax);
-  check.AtLeast("forget_after", c.forget_after, "recovery_hold", c.recovery_hold + Duration(1));
-  check.Count("members_max", c.members_max, 2, kBeatMembersMax);
+  if (check.mistakes() == before) CheckBeatOrder(c, check);
 }
 
 void CheckProbing(const Config& c, Check& check) {
@@ -275,11 +291,9 @@ void CheckProbing(const Config& c, Check& check) {
                absl::StrCat("must be from 1 to attempts = ", c.attempts));
   }
   check.Range("phi_threshold", c.phi_threshold, 0.1, 16.0);
-  if (c.rumour_weight >= 1 && c.rumour_weight <= c.attempts && c.confirmers < kAccusersMax &&
-      c.rumour_weight * (c.confirmers + 1) < c.attempts) {
-    check.Fail("rumour_weight", Text(std::uint64_t{c.rumour_weight}),
-               absl::StrCat("the confirmers + 1 = ", c.confirmers + 1,
-                            " members that an accusation can name must weigh attempts = ", c.attempts, " together"));
+  if (c.confirmers < kAccusersMax) {
+    CheckRumours(c, c.confirmers + 1, absl::StrCat("confirmers + 1 = ", c.confirmers + 1), c.attempts, "attempts",
+                 check);
   }
   check.Count("confirmers", c.confirmers, 0, kAccusersMax - 1);
 }

@@ -125,6 +125,7 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
     beat.link.Excuse(overshoot);
     beat.next_ask = Later(beat.next_ask, overshoot);
   }
+  if (swapped_at_ != Instant::min()) swapped_at_ = Later(swapped_at_, overshoot);
   ScheduleBeats();
   ExcuseWatches(overshoot);
   stm_.Paused(now_, overshoot);

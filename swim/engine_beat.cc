@@ -25,6 +25,16 @@ void Engine::Impl::OpenLink(PeerId row) {
   ScheduleBeat(row);
 }
 
+// It is back, by whatever evidence: it has its grace, and a heartbeat at once.
+void Engine::Impl::RenewLink(PeerId row) {
+  Acquit(row);
+  beats_[row].link.Renew(now_.boot);
+  beats_[row].next_send = now_.boot;
+  ScheduleBeat(row);
+}
+
+bool Engine::Impl::JoinOnly() const { return config_.beats() && config_.revive == Revive::kJoinOnly; }
+
 void Engine::Impl::CloseLink(PeerId row) { beat_timers_.Cancel(row); }
 
 // The first instant at which silence convicts. Who was never heard has the fixed time: it may have come up a moment
@@ -234,13 +244,8 @@ void Engine::Impl::Rejoin(Outbox& out, PeerId through) {
 
 // A join has just been served or answered.
 void Engine::Impl::Readmit(Outbox& out, PeerId row) {
-  if (!config_.beats() || config_.revive != Revive::kJoinOnly || row == kNoPeer) return;
-  if (table_[row].status != MemberStatus::kInactive) return;
+  if (!JoinOnly() || row == kNoPeer || table_[row].status != MemberStatus::kInactive) return;
   former_generation_ = table_[row].key.generation;
-  Acquit(row);
-  beats_[row].link.Renew(now_.boot);
-  beats_[row].next_send = now_.boot;
-  ScheduleBeat(row);
   stm_.Restarted(now_, row, table_[row].key, changes_);
   Commit(out);
   news_.Put(row);

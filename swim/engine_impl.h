@@ -162,7 +162,9 @@ class Engine::Impl {
 
   // --- engine_beat.cc
   void OpenLink(PeerId row);
+  void RenewLink(PeerId row);
   void CloseLink(PeerId row);
+  bool JoinOnly() const;
   Instant SilenceEnd(PeerId row) const;
   Duration BeatDeadline() const;
   Duration AskInterval() const;

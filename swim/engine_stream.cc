@@ -78,7 +78,7 @@ void Engine::Impl::ContactsDue(Outbox& out) {
       continue;
     }
     contact.next = kNever;
-    const bool join = !joined_ || config_.revive == Revive::kJoinOnly;
+    const bool join = !joined_ || JoinOnly();
     StartSync(out, {Errand::kContact, contact.address, 0, join, joined_});
   }
   next_contact_ = contacts_.next();

@@ -79,7 +79,7 @@ void Engine::Impl::ApplyAboutSelf(Outbox& out, const Update& update) {
     BecomeGeneration(self.key.generation + 1);
   } else {
     Refute(out, update.key.incarnation, &update);
-    buried_ = update.kind == UpdateKind::kDead && config_.revive == Revive::kJoinOnly;
+    buried_ = update.kind == UpdateKind::kDead && JoinOnly();
   }
   AnswerLater(kSelf);
 }
@@ -400,6 +400,7 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
         kind = EventKind::kRestarted;
       }
       if (config_.beats() && !beat_timers_.Get(row).has_value()) OpenLink(row);
+      if (config_.beats() && change.from == State::kInactive) RenewLink(row);
       // A suspicion that acks alone ended is told to nobody: only the member itself refutes.
       if (change.transition == Transition::kPromotionThreshold) news_.Drop(row);
       if (change.from == State::kInactive && kind == EventKind::kRecovered) RepairWith(out, row, /*reconnect=*/true);

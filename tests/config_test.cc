@@ -129,6 +129,7 @@ TEST(ConfigTest, EveryBoundary) {
        [](Config& c) {
          c.tags = {{"", "v"}};
        }},
+      {"monitoring = 7: must be probes or heartbeats", [](Config& c) { c.monitoring = static_cast<Monitoring>(7); }},
       {"detector = 7: ", [](Config& c) { c.detector = static_cast<DetectorKind>(7); }},
       {"bind = \"\": address '': empty", [](Config& c) { c.bind = ""; }},
       {"bind = \"1.2.3.4\": ", [](Config& c) { c.bind = "1.2.3.4"; }},
@@ -227,6 +228,200 @@ TEST(ConfigTest, Seeds) {
   EXPECT_THAT(Mistakes(config), IsEmpty());
   config.seeds = {std::string(254, 'h') + ":1"};
   EXPECT_THAT(Mistakes(config), ElementsAre(HasSubstr("the host must be")));
+}
+
+// ---- Heartbeats. ----
+
+Config NamedMesh() {
+  Config config = Config::Mesh();
+  config.name = "alpha";
+  return config;
+}
+Config NamedPair() {
+  Config config = Config::Pair();
+  config.name = "alpha";
+  return config;
+}
+
+TEST(ConfigTest, TheMesh) {
+  const Config mesh = NamedMesh();
+  EXPECT_THAT(Mistakes(mesh), IsEmpty());
+  EXPECT_EQ(mesh.profile, "mesh");
+  EXPECT_TRUE(mesh.beats());
+  EXPECT_EQ(mesh.detector, DetectorKind::kFixed);
+  EXPECT_EQ(mesh.period, 10s);
+  EXPECT_EQ(mesh.jitter, 2s);
+  EXPECT_EQ(mesh.suspect_after, 30s + 1ns);
+  EXPECT_EQ(mesh.fail_after - mesh.suspect_after, 90s) << "the hold";
+  EXPECT_EQ(mesh.acceptable_pause, 0s);
+  EXPECT_EQ(mesh.repeat_after, 0s);
+  EXPECT_EQ(mesh.misses, 3u);
+  EXPECT_EQ(mesh.promote_threshold, 2u);
+  EXPECT_EQ(mesh.rumour_weight, 1u);
+  EXPECT_EQ(mesh.revive, Revive::kHealthy);
+  EXPECT_EQ(mesh.recovery_hold, 90s);
+  EXPECT_EQ(mesh.forget_after, 24h);
+  EXPECT_EQ(mesh.phi_threshold, 8);
+  EXPECT_EQ(mesh.max_local_pause, 2s);
+  EXPECT_EQ(mesh.digest_patience * mesh.period, 60s);
+  EXPECT_EQ(mesh.members_max, 64u);
+}
+
+TEST(ConfigTest, ThePair) {
+  const Config pair = NamedPair();
+  EXPECT_THAT(Mistakes(pair), IsEmpty());
+  EXPECT_EQ(pair.profile, "pair");
+  EXPECT_TRUE(pair.beats());
+  EXPECT_EQ(pair.detector, DetectorKind::kFixed);
+  EXPECT_EQ(pair.period, 5s);
+  EXPECT_EQ(pair.jitter, 0s);
+  EXPECT_EQ(pair.suspect_after, 6s);
+  EXPECT_EQ(pair.fail_after, 12s);
+  EXPECT_EQ(pair.acceptable_pause, 0s);
+  EXPECT_EQ(pair.repeat_after, 250ms);
+  EXPECT_EQ(pair.misses, 1u);
+  EXPECT_EQ(pair.promote_threshold, 1u);
+  EXPECT_EQ(pair.rumour_weight, 0u);
+  EXPECT_EQ(pair.revive, Revive::kJoinOnly);
+  EXPECT_EQ(pair.recovery_hold, 0s);
+  EXPECT_EQ(pair.forget_after, 24h);
+  EXPECT_EQ(pair.phi_threshold, 8);
+  EXPECT_EQ(pair.max_local_pause, 500ms);
+}
+
+TEST(ConfigTest, TheStmOfHeartbeats) {
+  const StmConfig mesh = Config::Mesh().Stm();
+  EXPECT_EQ(mesh.demote_threshold, 3u);
+  EXPECT_EQ(mesh.promote_threshold, 2u);
+  EXPECT_EQ(mesh.recovery_threshold, 1u);
+  EXPECT_EQ(mesh.recovery_hold, 90s);
+  EXPECT_EQ(mesh.rumour_weight, 1u);
+  EXPECT_FALSE(mesh.verdicts);
+  EXPECT_EQ(mesh.revive, Revive::kHealthy);
+  EXPECT_EQ(mesh.max_records, 64u);
+  const StmConfig pair = Config::Pair().Stm();
+  EXPECT_EQ(pair.demote_threshold, 1u);
+  EXPECT_EQ(pair.promote_threshold, 1u);
+  EXPECT_EQ(pair.rumour_weight, 0u);
+  EXPECT_FALSE(pair.verdicts);
+  EXPECT_EQ(pair.revive, Revive::kJoinOnly);
+}
+
+TEST(ConfigTest, EveryBoundaryOfHeartbeats) {
+  const Case cases[] = {
+      {"max_local_pause = 0 s: ", [](Config& c) { c.max_local_pause = 0s; }},
+      {"max_local_pause = 10.000000001 s: must not be above period = 10 s",
+       [](Config& c) { c.max_local_pause = 10s + 1ns; }},
+      {"", [](Config& c) { c.max_local_pause = 10s; }},
+      {"misses = 0: must be from 1 to 1000", [](Config& c) { c.misses = 0; }},
+      {"", [](Config& c) { c.misses = 1; }},
+      {"misses = 1001: ", [](Config& c) { c.misses = 1001, c.rumour_weight = 1000; }},
+      {"", [](Config& c) { c.misses = c.rumour_weight = 1000; }},
+      {"promote_threshold = 0: ", [](Config& c) { c.promote_threshold = 0; }},
+      {"promote_threshold = 1001: ", [](Config& c) { c.promote_threshold = 1001; }},
+      {"rumour_weight = 4: must be from 0 to 3", [](Config& c) { c.rumour_weight = 4; }},
+      {"", [](Config& c) { c.rumour_weight = 3; }},
+      {"", [](Config& c) { c.rumour_weight = 0; }},
+      {"phi_threshold = 0.05: ", [](Config& c) { c.phi_threshold = 0.05; }},
+      {"phi_threshold = nan: ", [](Config& c) { c.phi_threshold = std::nan(""); }},
+      {"confirmers = 8: ", [](Config& c) { c.confirmers = 8; }},
+      {"period = 0.009999999 s: ",
+       [](Config& c) { c.period = 10ms - 1ns, c.jitter = 0s, c.max_local_pause = c.gossip_interval = 5ms; }},
+      {"", [](Config& c) { c.period = 10ms, c.jitter = 0s, c.max_local_pause = c.gossip_interval = 5ms; }},
+      {"period = 3600.001 s: ", [](Config& c) { c.period = 1h + 1ms, c.suspect_after = 3h, c.fail_after = 4h; }},
+      {"jitter = -1 s: ", [](Config& c) { c.jitter = -1s; }},
+      {"jitter = 10 s: must be below period = 10 s", [](Config& c) { c.jitter = 10s; }},
+      {"", [](Config& c) { c.jitter = 10s - 1ns; }},
+      {"acceptable_pause = -1 s: ", [](Config& c) { c.acceptable_pause = -1s; }},
+      {"", [](Config& c) { c.acceptable_pause = 1h; }},
+      {"suspect_after = 12 s: must be above period + jitter", [](Config& c) { c.suspect_after = 12s; }},
+      {"", [](Config& c) { c.suspect_after = 12s + 1ns; }},
+      {"suspect_after = -1 s: ", [](Config& c) { c.suspect_after = -1s; }},
+      {"fail_after = 30.000000001 s: must be above suspect_after = 30.000000001 s",
+       [](Config& c) { c.fail_after = c.suspect_after; }},
+      {"", [](Config& c) { c.fail_after = c.suspect_after + 1ns; }},
+      {"fail_after = 172800.001 s: ", [](Config& c) { c.fail_after = 48h + 1ms; }},
+      {"repeat_after = 0.000999999 s: ", [](Config& c) { c.repeat_after = 1ms - 1ns; }},
+      {"repeat_after = -1 s: ", [](Config& c) { c.repeat_after = -1s; }},
+      {"", [](Config& c) { c.repeat_after = 10s; }},
+      {"repeat_after = 10.000000001 s: must not be above period = 10 s", [](Config& c) { c.repeat_after = 10s + 1ns; }},
+      {"revive = 9: no such rule", [](Config& c) { c.revive = static_cast<Revive>(9); }},
+      {"", [](Config& c) { c.revive = Revive::kRefutation; }},
+      {"recovery_hold = -1 s: ", [](Config& c) { c.recovery_hold = -1s; }},
+      {"forget_after = 90 s: must not be below recovery_hold", [](Config& c) { c.forget_after = 90s; }},
+      {"", [](Config& c) { c.forget_after = 90s + 1ns; }},
+      {"forget_after = 2592000.001 s: ", [](Config& c) { c.forget_after = 720h + 1ms; }},
+      {"members_max = 1: ", [](Config& c) { c.members_max = 1; }},
+      {"", [](Config& c) { c.members_max = 2; }},
+      {"members_max = 65: must be from 2 to 64", [](Config& c) { c.members_max = 65; }},
+      // What only probing looks at.
+      {"", [](Config& c) { c.attempts = 0, c.relays = 99, c.tolerated_pause = 0s, c.hold_alpha = -1; }},
+  };
+  for (const Case& test : cases) {
+    Config config = NamedMesh();
+    test.change(config);
+    if (test.line.empty()) {
+      EXPECT_THAT(Mistakes(config), IsEmpty());
+      EXPECT_TRUE(config.Stm().Validate().ok()) << config.Stm().Validate();
+    } else {
+      EXPECT_THAT(Mistakes(config), ElementsAre(StartsWith(test.line)));
+    }
+  }
+}
+
+TEST(ConfigTest, TheOrderOfThePairHoldsAtItsEdges) {
+  Config config = NamedPair();
+  config.suspect_after = 5s;
+  EXPECT_THAT(Mistakes(config), ElementsAre(StartsWith("suspect_after = 5 s: ")));
+  config.suspect_after = 5s + 1ns;
+  EXPECT_THAT(Mistakes(config), IsEmpty());
+  config.jitter = 1ns;
+  EXPECT_THAT(Mistakes(config), ElementsAre(StartsWith("suspect_after = 5.000000001 s: ")));
+}
+
+TEST(ConfigTest, AllMistakesOfHeartbeatsAtOnce) {
+  Config config = NamedMesh();
+  config.name = "al pha";
+  config.max_local_pause = 11s;
+  config.misses = 0;
+  config.promote_threshold = 0;
+  config.phi_threshold = 99;
+  config.jitter = 10s;
+  config.suspect_after = 1s;
+  config.fail_after = 1s;
+  config.repeat_after = 11s;
+  config.revive = static_cast<Revive>(9);
+  config.recovery_hold = 2h;
+  config.forget_after = 1h;
+  config.members_max = 100;
+  config.join_backoff_min = 0s;
+  EXPECT_THAT(Mistakes(config),
+              testing::UnorderedElementsAre(StartsWith("name = "), StartsWith("max_local_pause = 11 s: "),
+                                            StartsWith("misses = 0: "), StartsWith("promote_threshold = 0: "),
+                                            StartsWith("phi_threshold = 99: "), StartsWith("jitter = 10 s: "),
+                                            StartsWith("suspect_after = 1 s: "), StartsWith("fail_after = 1 s: "),
+                                            StartsWith("repeat_after = 11 s: "), StartsWith("revive = 9: "),
+                                            StartsWith("forget_after = 3600 s: "), StartsWith("members_max = 100: "),
+                                            StartsWith("join_backoff_min = 0 s: ")));
+}
+
+// The STM keeps so many members' words and no more: rumours of less weight could never be enough, and it would be given
+// a configuration that it does not take.
+TEST(ConfigTest, RumoursThatCouldNeverBeEnoughAreAMistake) {
+  Config config = NamedMesh();
+  config.misses = 8;
+  EXPECT_THAT(Mistakes(config), IsEmpty());
+  EXPECT_TRUE(config.Stm().Validate().ok());
+  config.misses = 9;
+  ASSERT_FALSE(config.Stm().Validate().ok());
+  EXPECT_THAT(Mistakes(config), ElementsAre(StartsWith("rumour_weight = 1: ")));
+}
+
+TEST(ConfigTest, TheLongestTimesAreMistakesToo) {
+  Config config = NamedMesh();
+  config.period = config.jitter = config.suspect_after = config.recovery_hold = Duration::max();
+  EXPECT_THAT(Mistakes(config), testing::IsSupersetOf({StartsWith("period = "), StartsWith("jitter = "),
+                                                       StartsWith("recovery_hold = ")}));
 }
 
 }  // namespace
