@@ -349,6 +349,7 @@ Config Config::Mesh() { return MakeBeats("mesh", kMeshTiming, kMeshStm); }
 Config Config::Pair() {
   Config config = MakeBeats("pair", kPairTiming, kPairStm);
   config.repeat_after = 250ms;
+  config.members_max = 2;
   return config;
 }
 

@@ -102,7 +102,8 @@ struct Config {
   static Config Wan();
   static Config Local();
   static Config Mesh();  // heartbeats among 2 to 64 members, as in HB
-  static Config Pair();  // heartbeats between two, as in the ADR
+  // Heartbeats between two, as in the ADR; a third is refused. Round trips must stay below suspect_after - period, 1 s.
+  static Config Pair();
 
   // OK, or InvalidArgument whose message lists every mistake: field, value, rule; one a line.
   absl::Status Validate() const;

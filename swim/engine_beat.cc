@@ -33,6 +33,8 @@ void Engine::Impl::RenewLink(PeerId row) {
   ScheduleBeat(row);
 }
 
+bool Engine::Impl::Convicted(PeerId row) const { return config_.beats() && beats_[row].convicted; }
+
 bool Engine::Impl::JoinOnly() const { return config_.beats() && config_.revive == Revive::kJoinOnly; }
 
 void Engine::Impl::CloseLink(PeerId row) { beat_timers_.Cancel(row); }
@@ -190,7 +192,11 @@ void Engine::Impl::ProofOfLife(Outbox& out, const Frame& frame, PeerId sender) {
       ++counters_[Counter::kHeartbeatsOld];
       return;
     }
-    if (interval->beats != 0 && table_.IsAlive(sender)) Learn(sender, interval->opened, interval->beats);
+    if (interval->beats != 0 && table_.IsAlive(sender)) {
+      // Extra ones that were lost are among them, so no more than the time allows.
+      const auto due = static_cast<std::uint32_t>((now_.boot - interval->opened + config_.period / 2) / config_.period);
+      Learn(sender, interval->opened, std::clamp(interval->beats, 1U, std::max(due, 1U)));
+    }
     if (link.Acknowledged(frame.watermark) && !beat.convicted && link.acknowledged() >= beat.asked) {
       beat.next_ask = kNever;
     }

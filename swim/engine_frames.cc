@@ -208,6 +208,8 @@ void Engine::Impl::NoticeSender(const Frame& frame, PeerId sender) {
   // Where heartbeats alone revive, there is nothing for a dead one to refute.
   const bool buried = row.status == MemberStatus::kInactive && (!config_.beats() || config_.revive != Revive::kHealthy);
   const bool accused = row.status == MemberStatus::kSuspect || buried;
+  // Of two that hold each other dead each would answer the other's answers.
+  if (config_.beats() && frame.type != FrameType::kHeartbeat && frame.type != FrameType::kPing) return;
   const bool returned = row.status == MemberStatus::kLeft && other_incarnation;
   if (returned || (row.status != MemberStatus::kLeft && (accused || other_incarnation))) AnswerLater(sender);
 }

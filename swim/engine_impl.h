@@ -4,7 +4,8 @@
 //   engine_frames.cc    frames out and in: ping, ack, ping-req, relayed ack, nack, gossip
 //   engine_probe.cc     the probe rounds
 //   engine_beat.cc      heartbeats, where members send them to each other instead
-//   engine_updates.cc   news about members, what the STM commits of it, and what is told of that
+//   engine_updates.cc   news about members: which holds, and what the STM makes of it
+//   engine_commit.cc    what the STM has committed, carried out and told
 //   engine_stream.cc    joining, syncing, stream pings
 //   engine_leave.cc     saying goodbye
 //   engine_observe.cc   what the application has seen, and why a member is in its state
@@ -165,6 +166,7 @@ class Engine::Impl {
   void RenewLink(PeerId row);
   void CloseLink(PeerId row);
   bool JoinOnly() const;
+  bool Convicted(PeerId row) const;
   Instant SilenceEnd(PeerId row) const;
   Duration BeatDeadline() const;
   Duration AskInterval() const;
@@ -208,6 +210,8 @@ class Engine::Impl {
   void Refute(Outbox& out, std::uint64_t incarnation, const Update* accusation);
   void BecomeGeneration(std::uint64_t generation);
   void Displaced(Outbox& out, const Update& update);
+
+  // --- engine_commit.cc
   HoldTerms Terms() const;
   // Carries out what the STM committed (changes_): each with its event, timers and dissemination.
   void Commit(Outbox& out, const Cause* own_cause = nullptr);

@@ -211,6 +211,7 @@ void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Fram
   heard_ = now_.boot;
   ApplyUpdates(out, frame.updates, exchange.reconnect ? Source::kNews : Source::kCatchUp);
   Joined();  // not before: see ApplyAboutSelf
+  ProofOfLife(out, frame, table_.FindId(frame.sender));
   if (exchange.join) Readmit(out, table_.FindId(frame.sender));
   buried_ = false;  // a join is what it would ask for
   if (!answers_.empty() && phase_ == Phase::kRunning) {
@@ -308,6 +309,7 @@ void Engine::Impl::ServeSync(Outbox& out, ExchangeId id, const Frame& frame) {
     out.Add(Outbox::Reply{id, {}});
     return;
   }
+  ProofOfLife(out, frame, table_.FindId(frame.sender));
   if ((frame.flags & kFlagJoin) != 0) Readmit(out, table_.FindId(frame.sender));
   buried_ = false;  // the reply answers it
   Outbox::Reply reply{id, EncodeRows(Header(FrameType::kSyncReply, frame.sequence))};

@@ -4,7 +4,6 @@
 // of the observers that it names (rule C; the SWIM paper obeys every confirm): what that does to the member's hold is
 // the STM's (stm/stm.h, Verdict). What is older than ours is answered with ours (rule F).
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "swim/engine_impl.h"
@@ -74,12 +73,17 @@ void Engine::Impl::ApplyAboutSelf(Outbox& out, const Update& update) {
     ++counters_[Counter::kUpdatesKnown];
     return;
   }
+  // Where heartbeats or a join revive, and no refutation does, one would only be answered with the next verdict.
+  if (update.kind == UpdateKind::kDead && config_.beats() && config_.revive != Revive::kRefutation) {
+    buried_ = JoinOnly();
+    ++counters_[Counter::kUpdatesKnown];
+    return;
+  }
   if (claimed_ahead && !joined_ && update.address == self.address) {
     // We have claimed nothing yet: a former life of ours had this generation.
     BecomeGeneration(self.key.generation + 1);
   } else {
     Refute(out, update.key.incarnation, &update);
-    buried_ = update.kind == UpdateKind::kDead && JoinOnly();
   }
   AnswerLater(kSelf);
 }
@@ -149,8 +153,9 @@ void Engine::Impl::ApplyNewLife(Outbox& out, PeerId row, const Update& update, S
   if (update.kind == UpdateKind::kLeft) return ApplyLeft(out, row, update, source);
   const MemberStatus before = table_[row].status;
   const bool gone = before == MemberStatus::kInactive || before == MemberStatus::kLeft;
-  if (gone && update.kind != UpdateKind::kAlive) {  // an accusation revives nobody; what we store rises all the same
-    table_.SetKey(row, update.key);
+  if (gone && update.kind != UpdateKind::kAlive) {  // an accusation revives nobody; what we store rises all the same,
+    // but for one that left: its next life did not.
+    if (before == MemberStatus::kInactive) table_.SetKey(row, update.key);
     ++counters_[Counter::kUpdatesApplied];
     return;
   }
@@ -195,8 +200,11 @@ void Engine::Impl::ApplyNewer(Outbox& out, PeerId row, const Update& update, Sou
     table_.SetKey(row, update.key);
     TakeDetails(row, update);
     RefutedDuringRound(row);
-    stm_.Refute(now_, row, update.key, changes_);
-    Commit(out);
+    // Where its own silence stands against it here, what others pass on does not end that.
+    if (!Convicted(row)) {
+      stm_.Refute(now_, row, update.key, changes_);
+      Commit(out);
+    }
     if (before == MemberStatus::kActive && (moved || retagged)) Emit(out, EventKind::kUpdated, row, before, {});
     PassOn(row, source);
     return;
@@ -288,6 +296,7 @@ void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
 // for a round needs a whole one. (Else a member that was cut off while another died, and whose accusers have gone since,
 // would learn it only by its own turn.)
 void Engine::Impl::LookOurselves(PeerId row) {
+  if (config_.beats()) return;
   if (looks_.size() < kExtraRoundsMax && std::find(looks_.begin(), looks_.end(), row) == looks_.end()) {
     looks_.push_back(row);
   }
@@ -357,141 +366,6 @@ std::uint32_t Engine::Impl::Confidence(PeerId observer) const {
 // What a joiner learns from its sync is news to nobody else.
 void Engine::Impl::PassOn(PeerId row, Source source) {
   if (source == Source::kNews) news_.Put(row);
-}
-
-// Lifeguard, section IV-B, with the floor that tolerates a pause (stm/hold.h).
-HoldTerms Engine::Impl::Terms() const {
-  const std::uint32_t n = table_.alive();
-  if (config_.beats()) return FixedHold(config_.fail_after - config_.suspect_after);
-  HoldTerms terms;
-  const double periods = config_.hold_alpha * std::log10(static_cast<double>(n));
-  const Duration scaled(static_cast<Duration::rep>(periods * static_cast<double>(config_.period.count())));
-  terms.min = std::max(config_.tolerated_pause - config_.period + std::chrono::milliseconds(500), scaled);
-  terms.max = Duration(static_cast<Duration::rep>(config_.hold_beta * static_cast<double>(terms.min.count())));
-  terms.confirmers = std::min(config_.confirmers, n > 2 ? n - 2 : 0);
-  terms.margin = config_.hearer_margin;
-  terms.refused = config_.period;
-  return terms;
-}
-
-void Engine::Impl::Commit(Outbox& out, const Cause* own_cause) {
-  for (std::size_t i = 0; i < changes_.size(); ++i) {
-    const StateChange change = changes_[i];
-    Committed(out, change, own_cause);
-  }
-  changes_.clear();
-}
-
-void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause* own_cause) {
-  const PeerId row = change.peer;
-  const MemberStatus before = table_[row].status;
-  Cause cause = own_cause != nullptr ? *own_cause : Cause{};
-  cause.transition = change.transition;
-  cause.lasted = change.lasted;
-  if (own_cause == nullptr && out.wants_events()) cause.observers = AccuserNames(row);
-  EventKind kind = EventKind::kRecovered;
-  switch (change.to) {
-    case State::kActive:
-      table_.SetStatus(row, MemberStatus::kActive, random_);
-      row_timers_.Cancel(row);
-      suspicions_.Forget(row);
-      std::erase(dead_, row);
-      if (change.transition == Transition::kRestarted && former_generation_ != table_[row].key.generation) {
-        kind = EventKind::kRestarted;
-      }
-      if (config_.beats() && !beat_timers_.Get(row).has_value()) OpenLink(row);
-      if (config_.beats() && change.from == State::kInactive) RenewLink(row);
-      // A suspicion that acks alone ended is told to nobody: only the member itself refutes.
-      if (change.transition == Transition::kPromotionThreshold) news_.Drop(row);
-      if (change.from == State::kInactive && kind == EventKind::kRecovered) RepairWith(out, row, /*reconnect=*/true);
-      break;
-    case State::kSuspect: {
-      kind = EventKind::kSuspected;
-      ++counters_[own_cause != nullptr && own_cause->own ? Counter::kSuspicionsOwn : Counter::kSuspicionsHeard];
-      table_.SetStatus(row, MemberStatus::kSuspect, random_);
-      suspicions_.Withdraw(table_[row].id);
-      if (own_cause == nullptr) ScheduleQuestion(row);
-      Spread(row);
-      break;
-    }
-    case State::kInactive:
-      kind = change.transition == Transition::kReplaced ? EventKind::kReplaced : EventKind::kFailed;
-      table_.SetStatus(row, MemberStatus::kInactive, random_);
-      suspicions_.Withdraw(table_[row].id);
-      rounds_.Forget(row);
-      suspicions_.Settle(row);
-      SetTombstone(row, Duration{});
-      SuspendWatches(row);
-      if (kind == EventKind::kFailed) dead_.push_back(row);
-      Spread(row);
-      next_contact_ = std::min(next_contact_, now_.boot);  // it may have been the last seed
-      break;
-  }
-  Emit(out, kind, row, before, std::move(cause));
-}
-
-void Engine::Impl::SetTombstone(PeerId row, Duration age) {
-  row_timers_.Set(row, now_.boot + std::max(Duration{}, config_.forget_after - age));
-}
-
-void Engine::Impl::TimersOfRows(Outbox& out) {
-  while (!row_timers_.empty() && row_timers_.top().when <= now_.boot) {
-    const PeerId row = row_timers_.top().id;
-    if (table_[row].status == MemberStatus::kSuspect) {
-      row_timers_.Cancel(row);
-      if (!HoldRuns(row)) continue;
-      ScheduleQuestion(row);  // a word may have been taken back since, so that the hold ends later
-      if (row_timers_.Get(row) > now_.boot) continue;
-      row_timers_.Cancel(row);
-      AskAboutSuspect(out, row);
-    } else {
-      ForgetRow(out, row);
-    }
-  }
-}
-
-void Engine::Impl::ForgetRow(Outbox& out, PeerId row) {
-  Emit(out, EventKind::kForgotten, row, table_[row].status, {});
-  CloseWatches(out, row, "it was forgotten");
-  row_timers_.Cancel(row);
-  rounds_.Forget(row);
-  Unlearn(row);
-  suspicions_.Forget(row);
-  stm_.Forget(row);
-  CloseLink(row);
-  news_.Drop(row);
-  stream_only_.Forget(row);
-  conflicts_.Forget(row);
-  std::erase(dead_, row);
-  looks_.erase(std::remove(looks_.begin(), looks_.end(), row), looks_.end());
-  table_.Remove(row);
-}
-
-std::vector<std::string> Engine::Impl::AccuserNames(PeerId row) const {
-  std::vector<std::string> names;
-  const Suspicion* suspicion = suspicions_.Find(row);
-  if (suspicion == nullptr) return names;
-  for (const Accuser& accuser : suspicion->accusers) {
-    const PeerId by = table_.FindId(accuser.id);
-    if (by != kNoPeer) names.push_back(table_[by].who->name);
-  }
-  return names;
-}
-
-void Engine::Impl::Emit(Outbox& out, EventKind kind, PeerId row, MemberStatus before, Cause cause,
-                        const Address& address) {
-  MixFingerprint(static_cast<std::uint64_t>(kind) << 56 ^ table_[row].id);
-  MixFingerprint(static_cast<std::uint64_t>(now_.boot.time_since_epoch().count()) ^ table_[row].key.incarnation);
-  if (!out.wants_events()) return;
-  Event event;
-  event.kind = kind;
-  event.at = now_.boot;
-  event.member = table_.MakeInfo(row);
-  event.before = before;
-  event.cause = std::move(cause);
-  event.address = address;
-  if (kind == EventKind::kRestarted) event.generation_before = former_generation_;
-  out.Add(std::move(event));
 }
 
 }  // namespace nekton

@@ -76,7 +76,9 @@ absl::Status Engine::Impl::TakeWatch(Outbox& out, const nekton::Watch& order) {
     return absl::ResourceExhaustedError(absl::StrCat(Watches::kMax, " members are watched: no room for one more"));
   }
   const DetectorKind kind = detector_ == phi_.get() ? DetectorKind::kPhi : DetectorKind::kFixed;
-  AskForPulses(out, *row, watches_.Open(*row, order.interval, order.thresholds, kind, now_.boot));
+  WatchedMember& watched = watches_.Open(*row, order.interval, order.thresholds, kind, now_.boot);
+  if (table_[*row].status == MemberStatus::kInactive) watched.GiveUp();
+  AskForPulses(out, *row, watched);
   return absl::OkStatus();
 }
 

@@ -114,6 +114,7 @@ std::string RecoveredText(const Event& event) {
   if (event.cause.transition == Transition::kRefuted && event.member != nullptr) {
     return absl::StrCat(line, ": refuted with incarnation ", event.member->key.incarnation);
   }
+  if (event.cause.transition == Transition::kRestarted) return absl::StrCat(line, ": it joined again");
   const std::string_view why = InWords(event.cause.transition, StateOf(event));
   return absl::StrCat(line, ": ", absl::string_view(why.data(), why.size()));
 }

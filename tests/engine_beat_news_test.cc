@@ -181,7 +181,7 @@ TEST(EngineBeatNews, ASuspectIsToldAndRefutes) {
   ASSERT_EQ(rig.StateOf(rig[1]), "SUSPECT 0");
   EXPECT_TRUE(rig.Spread("m1", UpdateKind::kSuspect));
   rig.Clear();
-  rig.Gossip(rig[1], {});
+  rig.Beat(rig[1]);
   ASSERT_THAT(rig.sent, SizeIs(1));
   EXPECT_TRUE(rig.sent[0].Accuses("m1"));
   rig[1].key.incarnation = 1;

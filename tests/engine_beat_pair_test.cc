@@ -215,7 +215,7 @@ TEST(EngineBeatPair, WhoIsToldThatItIsDeadJoinsAgain) {
     EXPECT_EQ(request.frame.type, FrameType::kSync);
     EXPECT_NE(request.frame.flags & kFlagJoin, 0);
     EXPECT_EQ(request.to, rig[1].address);
-    EXPECT_EQ(rig.engine->Self()->key.incarnation, 1u) << "and it refutes";
+    EXPECT_EQ(rig.engine->Self()->key.incarnation, 0u) << "a refutation would be of no use";
     rig.events.clear();
     rig.Answer(request, rig[1], Rig::Of(FrameType::kSyncReply), {Alive(rig[1])});
     EXPECT_EQ(rig.StateOf(rig[1]), "ACTIVE 0");

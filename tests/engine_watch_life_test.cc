@@ -89,6 +89,19 @@ TEST(EngineWatchLife, TheGapOfADeadOneIsNoSample) {
   EXPECT_GT(dead.Level("m1", 150ms), late.Level("m1", 150ms));
 }
 
+// Also where the watch begins only then.
+TEST(EngineWatchLife, ADeadOneIsAskedEveryFiveSeconds) {
+  WatchRig rig;
+  rig.Silence();
+  rig.Gossip(rig[2], {Dead(rig[1], {&rig[2], &rig[3]})});
+  rig.Run(30s);
+  ASSERT_EQ(rig.StateOf(rig[1]), "INACTIVE 0");
+  rig.Watch({8});
+  rig.Clear();
+  rig.Run(20s);
+  EXPECT_THAT(rig.SentTo(rig[1], FrameType::kWatch), SizeIs(4));
+}
+
 TEST(EngineWatchLife, TheOtherSideMayBeFull) {
   WatchRig rig;
   rig.Watch({8});

@@ -19,7 +19,7 @@ Runs one member of a group and prints every event with its cause, one a line.
   --join HOST:PORT      a seed, retried for ever; may be repeated
   --join-timeout TIME   ends with status 1 if nobody else is known by then (default: never)
   --profile PROFILE     lan (default), wan or local: SWIM; mesh or pair: heartbeats, of up to 64 members. A mesh commits
-                        SUSPECT within 30 to 90 s of the last heartbeat heard, a pair after 6 s
+                        SUSPECT within 30 to 90 s of the last heartbeat heard (fixed detector), a pair after 6 s
   --label LABEL         name of the cluster, up to 64 bytes; members of another label are not heard
   --tag KEY=VALUE       may be repeated; 512 bytes together
   --generation N        of this start of the name; default: the time in ms

@@ -152,16 +152,16 @@ struct Spread {
   std::vector<std::uint64_t> outside;  // seeds
 
   void Add(std::uint64_t seed, Duration killed, const std::optional<Sighting>& seen) {
-    if (!seen.has_value()) {
-      outside.push_back(seed);
-      return;
-    }
+    if (!seen.has_value()) return Miss(seed);
     const Duration at = band.phase == Phase::kRaw         ? seen->raw
                         : band.phase == Phase::kCommitted ? seen->committed
                                                           : seen->confirmed;
     const Duration time = at - (band.from_failure ? killed : seen->heard);
     times.push_back(time);
-    if (time < band.least || time > band.most) outside.push_back(seed);
+    if (time < band.least || time > band.most) Miss(seed);
+  }
+  void Miss(std::uint64_t seed) {
+    if (outside.empty() || outside.back() != seed) outside.push_back(seed);
   }
   double Quantile(double share) const {
     if (times.empty()) return 0;

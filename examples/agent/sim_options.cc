@@ -34,8 +34,9 @@ The heartbeat mesh, measured (--profile mesh):
   --bands               how long it takes to see that a member died, over --runs seeded runs on an ideal network (no
                         jitter, no loss, no delay) and on a LAN (jitter, 1 % loss, pauses of 200 ms): the raw signal, the
                         committed SUSPECT, the confirmed INACTIVE, each observer by its own evidence alone. What is
-                        promised is the band 30-90 s for a committed SUSPECT; the raw signal's 30 s are of the ideal
-                        network, a figure of the laboratory. Status 1, and the seeds, if any run is outside its band
+                        promised (of the fixed detector) is the band 30-90 s for a committed SUSPECT; the raw signal's
+                        30 s are of the ideal network, a figure of the laboratory. Status 1, and the seeds, if any run is
+                        outside its band
   --runs N              of each network (default 1000), with the seeds --seed, --seed + 1, ...
 
 Output:
@@ -178,7 +179,9 @@ absl::StatusOr<SimRunOptions> ParseSimOptions(std::span<const char* const> given
   if (!status.ok()) return status;
   options.help = arguments.help();
   if (options.help) return options;
+  if (!options.bands && arguments.given("runs")) return absl::InvalidArgumentError("--runs: is of --bands");
   if (options.bands && !arguments.given("nodes")) options.nodes = 3;
+  if (!arguments.given("nodes")) options.nodes = std::min<std::uint64_t>(options.nodes, options.config.members_max);
   if (!arguments.given("warmup")) options.warmup = options.length / 2;
   status = Check(options);
   if (!status.ok()) return status;
