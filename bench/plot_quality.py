@@ -6,10 +6,12 @@ the first value at which no mistake was seen. Values beyond it, slower and no be
 """
 
 import argparse
-import html
 import json
 import math
 import sys
+
+sys.dont_write_bytecode = True  # the tree of sources stays as it is
+from svg_plot import LogScale, axis_names, grid, legend, line, marker, page_head, text
 
 COLUMNS = 2
 PANEL_W, PANEL_H = 500, 380  # with its margins
@@ -17,7 +19,6 @@ LEFT, RIGHT, TOP, BOTTOM = 74, 14, 40, 58
 NONE_BAND = 26  # below the scale: the place of zero, which a logarithm has not
 LEGEND_H = 64
 
-# Colours that also the colour-blind tell apart (Okabe and Ito), and a shape each.
 STYLES = {
     "fixed": ("#0072b2", "circle"),
     "chen": ("#d55e00", "square"),
@@ -65,73 +66,11 @@ def curve(points):
     return kept
 
 
-class LogScale:
-    """Maps values between the least and the most, with some air, onto begin..end."""
-
-    def __init__(self, values, begin, end):
-        least, most = math.log10(min(values)), math.log10(max(values))
-        air = max(0.04 * (most - least), 0.05)
-        self.least, self.most = least - air, most + air
-        self.begin, self.end = begin, end
-
-    def __call__(self, value):
-        share = (math.log10(value) - self.least) / (self.most - self.least)
-        return self.begin + share * (self.end - self.begin)
-
-    def ticks(self):
-        """Pairs of a value and whether it is labelled."""
-        steps = (1, 2, 5) if self.most - self.least < 3.2 else (1,)
-        for power in range(math.floor(self.least), math.ceil(self.most) + 1):
-            for step in range(1, 10):
-                value = step * 10.0 ** power
-                if self.least <= math.log10(value) <= self.most:
-                    yield value, step in steps
-
-
-def number(value):
-    return f"{value:g}" if 1e-3 <= value < 1e5 else f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-")
-
-
-def text(x, y, words, extra=""):
-    return f'<text x="{x:.1f}" y="{y:.1f}" {extra}>{html.escape(words)}</text>'
-
-
-def line(x1, y1, x2, y2, kind):
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
-
-
-def marker(shape, x, y, colour, size=1.0, hollow=False):
-    paint = f'fill="{"#ffffff" if hollow else colour}" stroke="{colour}" stroke-width="1.5"'
-    if shape == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{3.6 * size:.1f}" {paint}/>'
-    if shape == "square":
-        half = 3.3 * size
-        return f'<rect x="{x - half:.1f}" y="{y - half:.1f}" width="{2 * half:.1f}" height="{2 * half:.1f}" {paint}/>'
-    corners = {"triangle": [(0, -4.4), (4.2, 3.2), (-4.2, 3.2)],
-               "diamond": [(0, -4.8), (4.8, 0), (0, 4.8), (-4.8, 0)]}[shape]
-    points = " ".join(f"{x + size * dx:.1f},{y + size * dy:.1f}" for dx, dy in corners)
-    return f'<polygon points="{points}" {paint}/>'
-
-
 def draw_axes(x, y, left, top, right, bottom, none_at):
-    out = [f'<rect x="{left}" y="{top}" width="{right - left}" height="{bottom - top}" class="frame"/>']
-    for value, labelled in x.ticks():
-        at = x(value)
-        out.append(line(at, top, at, bottom, "grid" if labelled else "fine"))
-        if labelled:
-            out.append(text(at, bottom + 16, number(value), 'text-anchor="middle"'))
-    for value, labelled in y.ticks():
-        at = y(value)
-        out.append(line(left, at, right, at, "grid" if labelled else "fine"))
-        if labelled:
-            out.append(text(left - 7, at + 4, number(value), 'text-anchor="end"'))
+    out = grid(x, y, left, top, right, bottom)
     out.append(line(left, none_at, right, none_at, "none"))
     out.append(text(left - 7, none_at + 4, "none", 'text-anchor="end"'))
-    middle = (top + bottom) / 2
-    out.append(text((left + right) / 2, bottom + 36, "mean detection time, s", 'text-anchor="middle"'))
-    out.append(text(left - 54, middle, "mistakes per hour",
-                    f'text-anchor="middle" transform="rotate(-90 {left - 54:.1f} {middle:.1f})"'))
-    return out
+    return out + axis_names(left, top, right, bottom, "mean detection time, s", "mistakes per hour")
 
 
 def draw_panel(title, detectors, styles, origin_x, origin_y):
@@ -163,18 +102,8 @@ def draw(panels):
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     width, height = columns * PANEL_W, LEGEND_H + rows * PANEL_H
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-           f'height="{height}" font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="12" fill="#222222">',
-           "<style>.title{font-size:15px;font-weight:bold}.frame{fill:none;stroke:#555555}"
-           ".grid{stroke:#d4d4d4}.fine{stroke:#f0f0f0}.none{stroke:#999999;stroke-dasharray:4 3}</style>",
-           f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
-    at = LEFT
-    for name in names:
-        colour, shape = styles[name]
-        out.append(f'<line x1="{at}" y1="24" x2="{at + 26}" y2="24" stroke="{colour}" stroke-width="1.6"/>')
-        out.append(marker(shape, at + 13, 24, colour))
-        out.append(text(at + 33, 28, name))
-        at += 33 + 8 * len(name) + 26
+    out = page_head(width, height)
+    out += legend([(name, *styles[name]) for name in names], LEFT, 24)
     out.append(text(LEFT, 52, "Lower left is better. Hollow: no mistake seen.", 'fill="#555555"'))
     for i, (trace, detectors) in enumerate(panels.items()):
         out += draw_panel(trace, detectors, styles, i % columns * PANEL_W, LEGEND_H + i // columns * PANEL_H)

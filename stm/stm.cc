@@ -159,6 +159,10 @@ Outcome Stm::Hear(const Input& in, LifeKey key, const Word& word, bool verdict, 
                      .observer = word.observer,
                      .weight = config_.rumour_weight,
                      .kind = verdict ? Testimony::Kind::kVerdict : Testimony::Kind::kRumour});
+  if (verdict && config_.obey_verdicts && record->state != State::kInactive) {
+    CommitInactive(in, *record, Transition::kGossip);
+    return Outcome::kApplied;
+  }
   if (record->witnesses.Counts(word.observer)) Rumoured(in, *record, newer, verdict, terms);
   return Outcome::kApplied;
 }

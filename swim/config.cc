@@ -283,6 +283,13 @@ void CheckBeats(const Config& c, Check& check) {
 void CheckProbing(const Config& c, Check& check) {
   check.Count("attempts", c.attempts, 1, kAttemptsMax);
   check.Count("relays", c.relays, 0, kRelaysMax);
+  check.Range("relay_after", c.relay_after, 0.0, 1.0);
+  if (c.probing != Probing::kRandom && c.probing != Probing::kStaggered) {
+    check.Fail("probing", absl::StrCat(static_cast<unsigned>(c.probing)), "must be random or staggered");
+  }
+  check.Count("observers", c.observers, 1, 16);
+  check.Count("local_health_max", c.local_health_max, 0, 100);
+  check.Count("corroborators", c.corroborators, 0, 8);
   check.Range("max_local_pause", c.max_local_pause, Duration(1ms), kDurationMax);
   check.AtMost("max_local_pause", c.max_local_pause, "period", c.period);
   check.Count("promote_threshold", c.promote_threshold, 1, 1000);
@@ -302,8 +309,8 @@ void CheckProbing(const Config& c, Check& check) {
 void CheckHolds(const Config& c, Check& check) {
   const std::size_t before = check.mistakes();
   check.Range("period", c.period, kPeriodMin, Duration(1h));
-  check.Range("tolerated_pause", c.tolerated_pause, Duration(1ms), kDurationMax);
-  check.AtLeast("tolerated_pause", c.tolerated_pause, "period", c.period);
+  check.Range("tolerated_pause", c.tolerated_pause, Duration(0), kDurationMax);
+  if (c.tolerated_pause != Duration{}) check.AtLeast("tolerated_pause", c.tolerated_pause, "period", c.period);
   check.Range("hold_alpha", c.hold_alpha, 0.0, 100.0);
   check.Range("hold_beta", c.hold_beta, 1.0, 100.0);
   check.Range("hearer_margin", c.hearer_margin, Duration(0), kDurationMax);
@@ -311,7 +318,8 @@ void CheckHolds(const Config& c, Check& check) {
   check.Count("members_max", c.members_max, 2, kMembersMax);
   if (check.mistakes() != before) return;
   const double digits = std::log10(static_cast<double>(c.members_max));
-  const double by_pause = static_cast<double>((c.tolerated_pause - c.period + kHoldSlack).count());
+  const double by_pause =
+      c.tolerated_pause == Duration{} ? 0 : static_cast<double>((c.tolerated_pause - c.period + kHoldSlack).count());
   const double by_size = c.hold_alpha * digits * static_cast<double>(c.period.count());
   const double longest = c.hold_beta * std::max(by_pause, by_size) + static_cast<double>(c.hearer_margin.count());
   if (static_cast<double>(c.forget_after.count()) > longest) return;
@@ -383,6 +391,7 @@ StmConfig Config::Stm() const {
   return {.demote_threshold = attempts,
           .promote_threshold = promote_threshold,
           .rumour_weight = rumour_weight,
+          .obey_verdicts = !rules.confirm_is_a_word,
           .max_records = members_max};
 }
 

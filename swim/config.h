@@ -27,6 +27,28 @@ enum class Monitoring : std::uint8_t {
   kHeartbeats,  // each sends heartbeats to every other: up to 64 members
 };
 
+// Whom a member probes in a period.
+enum class Probing : std::uint8_t {
+  kRandom,     // the next of a list that is shuffled anew after each pass (SWIM paper, 4.3)
+  kStaggered,  // one that it observes: each member has `observers`, whose phases are spread over a period's length each
+};
+
+// The rules that the protocol adds to SWIM and Lifeguard, each with a switch, so that what it is worth can be measured
+// and other protocols stand beside this one in one simulator (bench/). Letters as in ARCHITECTURE.md.
+struct Rules {
+  // A: a failed round in which relays were asked and none answered says nothing (it needs their nacks).
+  bool void_deaf_rounds = true;
+  bool excuse_deafness = true;        // B: time in which nobody at all was heard counts toward no hold
+  bool confirm_is_a_word = true;      // C: a confirm is evidence; false: it is obeyed by everyone (SWIM)
+  bool refutation_ends_round = true;  // D: a refutation heard during a round ends it without a signal
+  bool accusers_go_on = true;         // E: who accuses goes on probing, and hearers ask before they believe
+  bool answer_stale_news = true;      // F: news older than ours is answered with ours
+  bool gossip_at_once = true;         // G: the first news after a quiet time goes out at once
+  bool back_off = true;               // H: who has refuted three times in a row is doubted ever more slowly
+  bool tell_the_suspect = true;       // pings to a suspect carry the suspicion (Lifeguard, "buddy")
+  friend bool operator==(const Rules&, const Rules&) = default;
+};
+
 struct Config {
   // Who and where.
   std::string name;                         // unique in the group, 1-128 bytes, printable without spaces
@@ -47,9 +69,18 @@ struct Config {
   double phi_threshold = 3;
 
   // Probing (swim paper 3.1 and 4.1; the graded round is nekton's own).
-  std::uint32_t attempts = 5;  // tries in one round, 1-8; 1 is classic SWIM
+  std::uint32_t attempts = 8;  // tries in one round, 1-8; 1 is classic SWIM
   std::uint32_t relays = 2;    // k, relays asked per attempt, 0-8
-  bool stream_ping = true;     // the last attempt also goes over the stream
+  // But not before this share of the period has passed, 0-1: what a second or third ping of our own finds out costs two
+  // datagrams, and not ten.
+  double relay_after = 0.5;
+  bool stream_ping = true;  // the last attempt also goes over the stream
+  bool nacks = true;        // a relay says when it has no answer either
+  Probing probing = Probing::kRandom;
+  std::uint32_t observers = 5;         // of each member (Probing::kStaggered), 1-16
+  std::uint32_t local_health_max = 7;  // Lifeguard IV-A: period and timeouts stretch up to 1 + this; 0: never
+  std::uint32_t corroborators = 3;     // members that probe a suspect when they first hear of it, 0-8
+  Rules rules;
 
   // Heartbeats (heartbeat-and-stm, HB; for two members the ADR on leases). Silence counts from what was last heard.
   Duration jitter{};         // each is sent up to this much earlier or later, anew each time; < period
@@ -68,13 +99,14 @@ struct Config {
   std::uint32_t promote_threshold = 2;
   // Of another's committed suspicion. = attempts: one commits it here too, as in SWIM. Heartbeats: up to misses; 0: none
   // of them counts, or is passed on.
-  std::uint32_t rumour_weight = 5;
-  Duration tolerated_pause = std::chrono::seconds(3);  // a member that freezes this long and comes back is not removed
-  double hold_alpha = 1.0;                             // min hold grows as alpha * log10(N) * period
-  double hold_beta = 4.0;                              // max hold = beta * min hold
-  std::uint32_t confirmers = 3;                        // K
-  Duration hearer_margin = std::chrono::seconds(1);    // who only heard of it holds this much longer
-  Duration forget_after = std::chrono::seconds(90);    // tombstone of the dead and the left, from the first verdict
+  std::uint32_t rumour_weight = 8;
+  // A member that freezes this long and comes back is not removed; 0: nothing is promised, and hold_alpha alone decides.
+  Duration tolerated_pause = std::chrono::seconds(3);
+  double hold_alpha = 1.0;                           // min hold grows as alpha * log10(N) * period
+  double hold_beta = 4.0;                            // max hold = beta * min hold
+  std::uint32_t confirmers = 3;                      // K
+  Duration hearer_margin = std::chrono::seconds(1);  // who only heard of it holds this much longer
+  Duration forget_after = std::chrono::seconds(90);  // tombstone of the dead and the left, from the first verdict
 
   // Dissemination.
   std::uint32_t retransmit = 4;     // lambda: each update is sent lambda * log10(N + 1) times, rounded up

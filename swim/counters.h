@@ -32,6 +32,8 @@ namespace nekton {
   X(kRounds, "probe_rounds")                             \
   X(kRoundsFailed, "probe_rounds_failed")                \
   X(kRoundsVoid, "probe_rounds_void")                    \
+  X(kRoundsBackedOff, "probe_rounds_backed_off")         \
+  X(kCorroborations, "corroborations")                   \
   X(kAttemptsFailed, "probe_attempts_failed")            \
   X(kAcksLate, "acks_late")                              \
   X(kAcksStray, "acks_stray")                            \

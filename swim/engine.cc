@@ -84,7 +84,8 @@ Engine::Impl::Impl(const Config& config, const Address& self, std::shared_ptr<Id
       phi_(MakePhi(config)),
       detector_(DetectorOf(config.detector)),
       rounds_(static_cast<std::uint32_t>(random_.Next())),
-      suspicions_(std::min<std::size_t>(config.confirmers + 1, kAccusersMax)) {
+      suspicions_(std::min<std::size_t>(config.confirmers + 1, kAccusersMax)),
+      health_(config.local_health_max) {
   const PeerId row = table_.Add(config.name, self, {config.generation, 0}, MemberStatus::kActive, random_);
   table_.SetDetails(row, *EncodeTags(config.tags), kProtocolVersion, kProtocolVersion);
 }
@@ -100,7 +101,7 @@ bool Engine::Impl::Begin(const Tick& now, Outbox& out) {
     phase_ = Phase::kRunning;
     const double phase = random_.Unit() * static_cast<double>(config_.period.count());
     next_period_ = now.boot + Duration(static_cast<Duration::rep>(phase));
-    quiet_since_ = heard_ = now.boot;
+    quiet_since_ = heard_ = deaf_until_ = now.boot;
   } else if (now.boot > Later(due, config_.max_local_pause)) {
     NoticePause(out, now.boot - due);
   }
@@ -112,6 +113,24 @@ void Engine::Impl::Finish(Outbox& out) {
   wake_ = ComputeWake();
 }
 
+// Rule B: a gap of two periods and more in which nobody at all was heard counts, all of it, toward no hold: it is we who
+// are cut off. Where there are but two of us the other's death is such a gap; and after so many periods it is the others
+// who are gone.
+bool Engine::Impl::NoticeDeafness() {
+  const Duration gap = now_.boot - heard_;
+  if (!config_.rules.excuse_deafness || config_.beats() || table_.present() < 3) return false;
+  if (gap < 2 * config_.period || gap > kDeafPeriodsMax * config_.period) return false;
+  stm_.Deaf(now_, std::max(heard_, deaf_until_), now_.boot);
+  deaf_until_ = now_.boot;
+  return true;
+}
+
+void Engine::Impl::HeardSomebody() {
+  // That we were cut off is over, and so is what it told of our health.
+  if (NoticeDeafness()) health_.Reset();
+  heard_ = now_.boot;
+}
+
 // We did not run for `overshoot`: no round of that time proves anything about anybody.
 void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
   ++counters_[Counter::kPauses];
@@ -120,7 +139,9 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
     rounds_.Close(round, now_.boot + config_.period);
   });
   relays_.Clear();
+  health_.Worse();
   heard_ = Later(heard_, overshoot);
+  deaf_until_ = std::max(deaf_until_, now_.boot);  // the pause itself is excused below
   for (Beat& beat : beats_) {
     beat.link.Excuse(overshoot);
     beat.next_ask = Later(beat.next_ask, overshoot);
@@ -146,7 +167,7 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
 
 Instant Engine::Impl::ComputeWake() const {
   if (phase_ == Phase::kGone) return kNever;
-  Instant wake = std::min({next_period_, rounds_.NextAttempt(), relays_.next(), next_gossip_, next_contact_,
+  Instant wake = std::min({next_period_, rounds_.NextDue(), relays_.next(), next_gossip_, next_contact_,
                            stm_.NextDeadline(), leave_until_, next_farewell_, watches_.next(), watchers_.next()});
   if (!row_timers_.empty()) wake = std::min(wake, row_timers_.top().when);
   if (!beat_timers_.empty() && phase_ == Phase::kRunning) wake = std::min(wake, beat_timers_.top().when);
@@ -163,10 +184,11 @@ void Engine::Impl::RunTimers(Outbox& out) {
   const Instant now = now_.boot;
   if (relays_.next() <= now) NackDue(out);
   if (next_period_ <= now) PeriodTick(out);
-  if (rounds_.NextAttempt() <= now) AttemptsDue(out);
+  if (rounds_.NextDue() <= now) RoundsDue(out);
   BeatsDue(out);
   TimersOfRows(out);
   if (stm_.NextDeadline() <= now) {
+    NoticeDeafness();
     stm_.Advance(now_, changes_);
     Commit(out);
   }
@@ -178,8 +200,12 @@ void Engine::Impl::RunTimers(Outbox& out) {
 // Rule G: the first news after a quiet time goes out at once, more of it in rounds.
 void Engine::Impl::GossipIfDue(Outbox& out) {
   next_gossip_ = kNever;
-  if (news_.empty() || table_.ring_size() == 0) return;
-  const Instant due = last_gossip_ == Instant::min() ? now_.boot : last_gossip_ + config_.gossip_interval;
+  if (news_.empty() || table_.ring_size() == 0) {
+    gossip_due_ = now_.boot + config_.gossip_interval;
+    return;
+  }
+  Instant due = last_gossip_ == Instant::min() ? now_.boot : last_gossip_ + config_.gossip_interval;
+  if (!config_.rules.gossip_at_once) due = std::max(due, gossip_due_);
   if (due > now_.boot) {
     next_gossip_ = due;
     return;

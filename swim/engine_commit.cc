@@ -8,13 +8,18 @@
 namespace nekton {
 
 // Lifeguard, section IV-B, with the floor that tolerates a pause (stm/hold.h).
-HoldTerms Engine::Impl::Terms() const {
+HoldTerms Engine::Impl::Terms(bool own) const {
   const std::uint32_t n = table_.alive();
   if (config_.beats()) return FixedHold(config_.fail_after - config_.suspect_after);
   HoldTerms terms;
-  const double periods = config_.hold_alpha * std::log10(static_cast<double>(n));
+  // Nobody shortens a hold below one period's worth; and who does not trust itself takes more time.
+  const double periods = config_.hold_alpha * std::max(1.0, std::log10(static_cast<double>(n)));
   const Duration scaled(static_cast<Duration::rep>(periods * static_cast<double>(config_.period.count())));
-  terms.min = std::max(config_.tolerated_pause - config_.period + std::chrono::milliseconds(500), scaled);
+  const Duration floor = config_.tolerated_pause == Duration{}
+                             ? Duration{}
+                             : config_.tolerated_pause - config_.period + std::chrono::milliseconds(500);
+  terms.min = std::max(floor, scaled);
+  if (own) terms.min *= 1 + health_.score();
   terms.max = Duration(static_cast<Duration::rep>(config_.hold_beta * static_cast<double>(terms.min.count())));
   terms.confirmers = std::min(config_.confirmers, n > 2 ? n - 2 : 0);
   terms.margin = config_.hearer_margin;
@@ -51,6 +56,9 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
       if (config_.beats() && change.from == State::kInactive) RenewLink(row);
       // A suspicion that acks alone ended is told to nobody: only the member itself refutes.
       if (change.transition == Transition::kPromotionThreshold) news_.Drop(row);
+      if (change.transition == Transition::kRefuted && change.from == State::kSuspect) {
+        refutations_.Refuted(row, now_.boot);
+      }
       if (change.from == State::kInactive && kind == EventKind::kRecovered) RepairWith(out, row, /*reconnect=*/true);
       break;
     case State::kSuspect: {
@@ -106,6 +114,7 @@ void Engine::Impl::ForgetRow(Outbox& out, PeerId row) {
   Unlearn(row);
   suspicions_.Forget(row);
   stm_.Forget(row);
+  refutations_.Forget(row);
   CloseLink(row);
   news_.Drop(row);
   stream_only_.Forget(row);

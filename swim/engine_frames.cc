@@ -120,6 +120,7 @@ Update Engine::Impl::SuspicionOf(PeerId row) const {
 }
 
 void Engine::Impl::AnswerLater(PeerId row) {
+  if (!config_.rules.answer_stale_news) return;
   if (answers_.size() < answers_.capacity() && std::find(answers_.begin(), answers_.end(), row) == answers_.end()) {
     answers_.push_back(row);
   }
@@ -160,7 +161,7 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
     frame.type == FrameType::kWatch ? OnWatch(out, from, frame, before) : OnPulse(out, frame, before);
     return Finish(out);
   }
-  heard_ = now.boot;
+  HeardSomebody();
   if (!frame.updates.empty()) ApplyUpdates(out, frame.updates, Source::kNews);
   if (phase_ == Phase::kGone) return Finish(out);  // displaced: silent from here on
   const PeerId sender = frame.updates.empty() ? before : table_.FindId(frame.sender);
@@ -297,7 +298,8 @@ void Engine::Impl::OnNack(const Frame& frame) {
 
 void Engine::Impl::NackDue(Outbox& out) {
   relays_.Due(now_.boot, [&](const Relayed& entry) {
-    Send(out, entry.asker_address, Header(FrameType::kNack, entry.sequence), Purpose::kRelay, {}, true);
+    if (config_.nacks)
+      Send(out, entry.asker_address, Header(FrameType::kNack, entry.sequence), Purpose::kRelay, {}, true);
   });
 }
 

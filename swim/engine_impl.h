@@ -3,6 +3,7 @@
 //   engine.cc           the contract: each input is begun, handled, finished; wake and its timers
 //   engine_frames.cc    frames out and in: ping, ack, ping-req, relayed ack, nack, gossip
 //   engine_probe.cc     the probe rounds
+//   engine_doubt.cc     what is done about members that others accuse, and about the dead
 //   engine_beat.cc      heartbeats, where members send them to each other instead
 //   engine_updates.cc   news about members: which holds, and what the STM makes of it
 //   engine_commit.cc    what the STM has committed, carried out and told
@@ -28,10 +29,12 @@
 #include "swim/engine.h"
 #include "swim/foreigners.h"
 #include "swim/link.h"
+#include "swim/local_health.h"
 #include "swim/member_table.h"
 #include "swim/message.h"
 #include "swim/probe_rounds.h"
 #include "swim/random.h"
+#include "swim/refutations.h"
 #include "swim/relays.h"
 #include "swim/reminders.h"
 #include "swim/suspicions.h"
@@ -92,6 +95,8 @@ class Engine::Impl {
   };
   static_assert(sizeof(Beat) <= 100);  // with what phi keeps of it at most 700 bytes
   using Rows = absl::InlinedVector<PeerId, 16>;
+  // So long deafness excuses (rules A and B). Then it is the others who are gone: a lone survivor learns it in the end.
+  static constexpr int kDeafPeriodsMax = 60;
   // Rounds at the accused, beside the regular one (rule E).
   static constexpr std::size_t kExtraRoundsMax = 8;
 
@@ -99,6 +104,8 @@ class Engine::Impl {
   bool Begin(const Tick& now, Outbox& out);  // false: we are gone, the input is ignored
   void Finish(Outbox& out);
   void NoticePause(Outbox& out, Duration overshoot);
+  bool NoticeDeafness();
+  void HeardSomebody();
   Instant ComputeWake() const;
   void RunTimers(Outbox& out);
   void GossipIfDue(Outbox& out);
@@ -137,10 +144,16 @@ class Engine::Impl {
   absl::Status Swap(Outbox& out, const Reconfigure& order);
   void Learn(PeerId target, Instant opened, std::uint32_t beats = 1);
   void Unlearn(PeerId row);
-  Instant AttemptDue(PeerId target, Instant sent) const;
+  Instant AttemptDue(const ProbeRound& round, Instant sent) const;
+  Duration Length(const ProbeRound& round) const;
+  bool RelaysDue(const ProbeRound& round) const;
   void PeriodTick(Outbox& out);
-  void StartRound(Outbox& out, PeerId target, bool accusing);
-  void AttemptsDue(Outbox& out);
+  ProbeRound* StartRound(Outbox& out, PeerId target, Instant end, bool stream_first = false);
+  Duration Period() const;
+  void RoundsDue(Outbox& out);
+  void Judge(const ProbeRound& round);
+  void Corroborate(Outbox& out, PeerId suspect, const Update& update);
+  bool IsCorroborator(PeerId suspect, const Update& update) const;
   void SendAttempt(Outbox& out, ProbeRound& round);
   void AskRelays(Outbox& out, ProbeRound& round, std::uint32_t sequence);
   void SendStreamPing(Outbox& out, ProbeRound& round, std::uint32_t sequence);
@@ -212,7 +225,7 @@ class Engine::Impl {
   void Displaced(Outbox& out, const Update& update);
 
   // --- engine_commit.cc
-  HoldTerms Terms() const;
+  HoldTerms Terms(bool own = false) const;
   // Carries out what the STM committed (changes_): each with its event, timers and dissemination.
   void Commit(Outbox& out, const Cause* own_cause = nullptr);
   void Committed(Outbox& out, const StateChange& change, const Cause* own_cause);
@@ -288,6 +301,8 @@ class Engine::Impl {
   ProbeRounds rounds_;
   Relays relays_;
   Suspicions suspicions_;
+  Refutations refutations_;
+  LocalHealth health_;
   Contacts contacts_;
   Foreigners foreigners_;
   Deadlines row_timers_;      // SUSPECT heard of: when to ask; INACTIVE, LEFT: when to forget
@@ -310,12 +325,14 @@ class Engine::Impl {
   bool slept_long_ = false;  // long enough to have been declared dead meanwhile
   std::uint64_t periods_ = 0;
   Instant heard_{};          // when anybody was last heard; time that we slept does not count
+  Instant deaf_until_{};     // so far a gap without anybody is taken into account
   Instant partner_heard_{};  // when a member was, by a frame of any kind: of use where there is but one other
   bool buried_ = false;      // by an update of the frame in hand
 
   Instant next_period_ = kNever;
   Instant next_gossip_ = kNever;  // kNever: nothing to send
   Instant last_gossip_ = Instant::min();
+  Instant gossip_due_{};  // without rule G: no sooner than this
   Instant next_contact_ = kNever;
 
   std::uint64_t quiet_version_ = 0;  // the table's version at quiet_since_
@@ -336,5 +353,23 @@ class Engine::Impl {
   std::vector<StateChange> changes_;
   Rows answers_;  // rows whose news goes back to the sender of the frame in hand
 };
+
+// An ACTIVE member that fits: a few random picks, then a bounded walk.
+template <typename Fits>
+PeerId Engine::Impl::PickActive(Fits fits) {
+  if (table_.ring_size() == 0) return kNoPeer;
+  const auto good = [&](PeerId row) { return table_[row].status == MemberStatus::kActive && fits(row); };
+  for (int tries = 0; tries < 8; ++tries) {
+    const PeerId row = table_.PickRandom(random_);
+    if (good(row)) return row;
+  }
+  const std::uint32_t start = random_.Below(table_.ring_size());
+  const std::uint32_t steps = std::min<std::uint32_t>(table_.ring_size(), 2 * kRelaysMax);
+  for (std::uint32_t i = 0; i < steps; ++i) {
+    const PeerId row = table_.RingAt(start + i);
+    if (good(row)) return row;
+  }
+  return kNoPeer;
+}
 
 }  // namespace nekton

@@ -1,5 +1,6 @@
 // The probe rounds: one member each period, and every member that we accuse ourselves.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,12 +10,6 @@
 #include "swim/wire.h"
 
 namespace nekton {
-namespace {
-
-// So long deafness excuses (rule A). Then it is the others who are gone: a lone survivor learns it in the end.
-constexpr int kDeafPeriodsMax = 60;
-
-}  // namespace
 
 Detector* Engine::Impl::DetectorOf(DetectorKind kind) {
   if (kind == DetectorKind::kPhi) return phi_.get();
@@ -45,7 +40,7 @@ absl::Status Engine::Impl::Swap(Outbox& out, const Reconfigure& order) {
   rounds_.ForEachOpen([&](ProbeRound& round) {
     if (round.last_sent) return;
     round.next_attempt =
-        std::min(round.end, std::max(round.next_attempt, AttemptDue(round.target, round.sent_at[round.attempts - 1])));
+        std::min(round.end, std::max(round.next_attempt, AttemptDue(round, round.sent_at[round.attempts - 1])));
   });
   rounds_.Reschedule();
   ScheduleBeats();
@@ -65,54 +60,71 @@ void Engine::Impl::Unlearn(PeerId row) {
 
 // The detector says when an attempt is overdue, within reason: no sooner than half its share, no later than half a
 // period.
-Instant Engine::Impl::AttemptDue(PeerId target, Instant sent) const {
-  return std::clamp(detector_->DeadlineFor(target, sent), sent + config_.period / config_.attempts / 2,
-                    sent + config_.period / 2);
+Instant Engine::Impl::AttemptDue(const ProbeRound& round, Instant sent) const {
+  const Duration length = Length(round);
+  const double stretch = static_cast<double>(length.count()) / static_cast<double>(config_.period.count());
+  const auto answer = static_cast<double>((detector_->DeadlineFor(round.target, sent) - sent).count());
+  const Duration wait(static_cast<Duration::rep>(std::min(answer * stretch, 1e18)));
+  return sent + std::clamp<Duration>(wait, length / config_.attempts / 2, length / 2);
 }
+
+// What a round is planned for: the period as it was when the round began, whatever has become of our health since. One
+// that began late has fewer attempts, and not shorter ones.
+Duration Engine::Impl::Length(const ProbeRound& round) const {
+  return std::max(round.end - round.start, config_.period);
+}
+
+// Local health: who does not trust itself takes more time.
+Duration Engine::Impl::Period() const { return config_.period * (1 + health_.score()); }
 
 void Engine::Impl::PeriodTick(Outbox& out) {
   const Instant now = now_.boot;
-  rounds_.ForEachOpen([&](ProbeRound& round) { EndRound(out, round); });
+  RoundsDue(out);
   if (phase_ != Phase::kRunning) {
     next_period_ = kNever;
     return;
   }
   ++periods_;
-  next_period_ = next_period_ + config_.period > now ? next_period_ + config_.period : now + config_.period;
+  const Duration period = Period();
+  next_period_ = next_period_ + period > now ? next_period_ + period : now + period;
   if (config_.beats()) return;  // the tick alone goes on: an engine without a next wake is one that is over
   const auto& accused = suspicions_.own();
   for (std::uint32_t tries = 0; tries < table_.ring_size(); ++tries) {
     const PeerId target = table_.NextInRound(random_);
     // Those that we accuse have rounds of their own.
     if (tries < kExtraRoundsMax && std::find(accused.begin(), accused.end(), target) != accused.end()) continue;
-    StartRound(out, target, table_[target].status == MemberStatus::kSuspect);
+    StartRound(out, target, next_period_);
     break;
   }
-  for (std::size_t i = 0; i < accused.size() && i < kExtraRoundsMax; ++i) {
-    if (rounds_.FindOpen(accused[i]) == nullptr) StartRound(out, accused[i], true);
+  for (std::size_t i = 0; config_.rules.accusers_go_on && i < accused.size() && i < kExtraRoundsMax; ++i) {
+    StartRound(out, accused[i], next_period_);
   }
   for (const PeerId row : looks_) {
-    if (table_.IsAlive(row) && rounds_.FindOpen(row) == nullptr) {
-      StartRound(out, row, table_[row].status == MemberStatus::kSuspect);
-    }
+    if (table_.IsAlive(row)) StartRound(out, row, next_period_);
   }
   looks_.clear();
   if (periods_ % config_.reconnect_periods == 0) TryDeadMember(out);
 }
 
-void Engine::Impl::StartRound(Outbox& out, PeerId target, bool accusing) {
-  ProbeRound* round = rounds_.Open(target, table_[target].id, now_.boot, next_period_);
-  if (round == nullptr) return;
-  round->accusing = accusing;
+// Null: a round at it is open already, or there is no room for one more.
+ProbeRound* Engine::Impl::StartRound(Outbox& out, PeerId target, Instant end, bool stream_first) {
+  if (rounds_.FindOpen(target) != nullptr) return nullptr;
+  ProbeRound* round = rounds_.Open(target, table_[target].id, now_.boot, end);
+  if (round == nullptr) return nullptr;
+  round->stream_first = stream_first;
   ++counters_[Counter::kRounds];
   SendAttempt(out, *round);
+  return round;
 }
 
-void Engine::Impl::AttemptsDue(Outbox& out) {
+void Engine::Impl::RoundsDue(Outbox& out) {
   rounds_.ForEachOpen([&](ProbeRound& round) {
-    if (round.next_attempt > now_.boot) return;
-    ++counters_[Counter::kAttemptsFailed];
-    SendAttempt(out, round);
+    if (round.end <= now_.boot) {
+      EndRound(out, round);
+    } else if (round.next_attempt <= now_.boot) {
+      ++counters_[Counter::kAttemptsFailed];
+      SendAttempt(out, round);
+    }
   });
 }
 
@@ -121,7 +133,7 @@ void Engine::Impl::SendAttempt(Outbox& out, ProbeRound& round) {
   const bool classic = config_.attempts == 1;  // SWIM: one ping, and at half time its relays alone; one signal
   const std::uint32_t attempt = round.attempts++;
   round.sent_at[attempt] = now;
-  const Instant due = AttemptDue(round.target, now);
+  const Instant due = AttemptDue(round, now);
   round.last_sent = round.attempts == (classic ? 2 : config_.attempts) || due >= round.end;
   round.next_attempt = round.last_sent ? kNever : due;
   rounds_.Reschedule();
@@ -129,14 +141,23 @@ void Engine::Impl::SendAttempt(Outbox& out, ProbeRound& round) {
   Frame ping = Header(FrameType::kPing, round.Sequence(attempt));
   ping.digest = table_.digest();
   const Row& row = table_[round.target];
-  round.accusing = row.status == MemberStatus::kSuspect;
+  round.accusing = row.status == MemberStatus::kSuspect && config_.rules.tell_the_suspect;
   const PeerId forced[] = {round.target};
   if (attempt == 0 || !classic) {
     Send(out, row.address, ping, Purpose::kProbe, std::span(forced, round.accusing ? 1 : 0), true);
   }
-  if (attempt > 0) AskRelays(out, round, round.Sequence(attempt));
+  if (attempt > 0 && (classic || round.last_sent || RelaysDue(round))) {
+    AskRelays(out, round, round.Sequence(attempt));
+  }
   round.asked_by[attempt] = round.asked;
-  if (round.last_sent && config_.stream_ping) SendStreamPing(out, round, round.Sequence(attempt));
+  if ((round.last_sent || round.stream_first) && round.stream == 0 && config_.stream_ping) {
+    SendStreamPing(out, round, round.Sequence(attempt));
+  }
+}
+
+bool Engine::Impl::RelaysDue(const ProbeRound& round) const {
+  const double passed = static_cast<double>((now_.boot - round.start).count());
+  return passed >= config_.relay_after * static_cast<double>(Length(round).count());
 }
 
 void Engine::Impl::AskRelays(Outbox& out, ProbeRound& round, std::uint32_t sequence) {
@@ -151,24 +172,6 @@ void Engine::Impl::AskRelays(Outbox& out, ProbeRound& round, std::uint32_t seque
     round.relays[round.asked++] = table_[relay].id;
     Send(out, table_[relay].address, request, Purpose::kRelay, std::span(forced, round.accusing ? 1 : 0), true);
   }
-}
-
-// An ACTIVE member that fits: a few random picks, then a bounded walk.
-template <typename Fits>
-PeerId Engine::Impl::PickActive(Fits fits) {
-  if (table_.ring_size() == 0) return kNoPeer;
-  const auto good = [&](PeerId row) { return table_[row].status == MemberStatus::kActive && fits(row); };
-  for (int tries = 0; tries < 8; ++tries) {
-    const PeerId row = table_.PickRandom(random_);
-    if (good(row)) return row;
-  }
-  const std::uint32_t start = random_.Below(table_.ring_size());
-  const std::uint32_t steps = std::min<std::uint32_t>(table_.ring_size(), 2 * kRelaysMax);
-  for (std::uint32_t i = 0; i < steps; ++i) {
-    const PeerId row = table_.RingAt(start + i);
-    if (good(row)) return row;
-  }
-  return kNoPeer;
 }
 
 // One that was not asked in this round before.
@@ -215,6 +218,7 @@ void Engine::Impl::Acked(Outbox& out, ProbeRound& round, std::uint32_t attempt, 
   const PeerId target = round.target;
   if (direct) Learn(target, round.sent_at[attempt]);
   if (round.phase == ProbeRound::Phase::kOpen) {
+    health_.Better();
     rounds_.Close(round, round.end + config_.period);
   } else {
     ++counters_[Counter::kAcksLate];
@@ -245,8 +249,10 @@ void Engine::Impl::EndRound(Outbox& out, ProbeRound& round) {
     rounds_.Close(round, now_.boot + config_.period);
     return;
   }
+  Judge(round);
   // Rule A: with every relay silent too, we are the deaf one. And what we could not send proves nothing.
-  const bool deaf = relays_silent && now_.boot - heard_ < config_.period * kDeafPeriodsMax;
+  const bool deaf = config_.rules.void_deaf_rounds && config_.nacks && relays_silent &&
+                    now_.boot - heard_ < config_.period * kDeafPeriodsMax;
   if (!round.refused && (deaf || round.local_trouble)) {
     ++counters_[Counter::kRoundsVoid];
     rounds_.Close(round, now_.boot + config_.period);
@@ -255,9 +261,22 @@ void Engine::Impl::EndRound(Outbox& out, ProbeRound& round) {
   FailRound(out, round);
 }
 
+// Local health: a failed round in which fewer than half of the relays said a word is our own trouble as likely.
+void Engine::Impl::Judge(const ProbeRound& round) {
+  if (config_.nacks && !round.refused && round.asked > 0 && 2 * std::popcount(round.answered) < round.asked)
+    health_.Worse();
+}
+
 // One batch: a kSuspect per attempt, the last with the weight that is missing, so that a failed round commits SUSPECT.
 void Engine::Impl::FailRound(Outbox& out, ProbeRound& round) {
   const PeerId target = round.target;
+  // Rule H: it has refuted again and again.
+  if (config_.rules.back_off && !round.refused && table_[target].status == MemberStatus::kActive &&
+      now_.boot < refutations_.Until(target, config_.period)) {
+    ++counters_[Counter::kRoundsBackedOff];
+    rounds_.Close(round, now_.boot + config_.period);
+    return;
+  }
   ++counters_[Counter::kRoundsFailed];
   ++counters_[Counter::kAttemptsFailed];
   rounds_.Close(round, now_.boot + config_.period);
@@ -269,7 +288,7 @@ void Engine::Impl::FailRound(Outbox& out, ProbeRound& round) {
   for (std::uint32_t i = 0; i < signals; ++i) {
     const bool last = i + 1 == signals;
     const std::uint32_t weight = last && threshold > i ? threshold - i : 1;
-    stm_.Apply(now_, Own(target, Signal::kSuspect, cause.reason, weight), table_[target].key, Terms(), changes_);
+    stm_.Apply(now_, Own(target, Signal::kSuspect, cause.reason, weight), table_[target].key, Terms(true), changes_);
   }
   Commit(out, &cause);
   // Begun, or begun again after a cancel, or confirmed: that shortens the hold of everyone.
@@ -316,48 +335,10 @@ Cause Engine::Impl::RoundCause(const ProbeRound& round) const {
 
 // Rule D: a refutation heard meanwhile ends the round without a signal.
 void Engine::Impl::RefutedDuringRound(PeerId target) {
+  if (!config_.rules.refutation_ends_round) return;
   if (ProbeRound* round = rounds_.FindOpen(target); round != nullptr) {
     rounds_.Close(*round, now_.boot + config_.period);
   }
-}
-
-// Half the margin before its hold ends a hearer asks (rule E).
-void Engine::Impl::ScheduleQuestion(PeerId suspect) {
-  if (config_.beats()) return;  // there everybody has evidence of its own
-  const auto hold = stm_.HoldOf(suspect);
-  if (hold.has_value() && hold->running) {
-    row_timers_.Set(suspect, std::max(now_.boot, hold->end - config_.hearer_margin / 2));
-  }
-}
-
-// A hearer asks one named accuser and one random other before it believes: the acks bring what they know (rule F).
-void Engine::Impl::AskAboutSuspect(Outbox& out, PeerId suspect) {
-  absl::InlinedVector<PeerId, 2> asked;
-  if (const Suspicion* suspicion = suspicions_.Find(suspect); suspicion != nullptr && !suspicion->accusers.empty()) {
-    const std::uint32_t start = random_.Below(static_cast<std::uint32_t>(suspicion->accusers.size()));
-    for (std::size_t i = 0; i < suspicion->accusers.size() && asked.empty(); ++i) {
-      const PeerId accuser = table_.FindId(suspicion->accusers[(start + i) % suspicion->accusers.size()].id);
-      if (accuser != kNoPeer && accuser != kSelf && table_[accuser].status == MemberStatus::kActive)
-        asked.push_back(accuser);
-    }
-  }
-  const PeerId other = PickActive([&](PeerId row) { return row != suspect && (asked.empty() || asked[0] != row); });
-  if (other != kNoPeer) asked.push_back(other);
-  Frame question = Header(FrameType::kPing, kQuestionSequence);
-  question.digest = table_.digest();
-  const PeerId forced[] = {suspect};
-  for (const PeerId row : asked) Send(out, table_[row].address, question, Purpose::kProbe, forced, true);
-}
-
-// One dead member every so many periods gets a ping that carries its death: if it lives, it refutes.
-void Engine::Impl::TryDeadMember(Outbox& out) {
-  if (dead_.empty()) return;
-  dead_cursor_ %= dead_.size();
-  const PeerId row = dead_[dead_cursor_++];
-  Frame ping = Header(FrameType::kPing, kQuestionSequence);
-  ping.digest = table_.digest();
-  const PeerId forced[] = {row};
-  Send(out, table_[row].address, ping, Purpose::kReconnect, forced, false);
 }
 
 }  // namespace nekton

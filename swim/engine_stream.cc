@@ -189,7 +189,7 @@ void Engine::Impl::Answer(const Tick& now, ExchangeId id, const absl::Status& st
 }
 
 void Engine::Impl::OnStreamAck(Outbox& out, const Exchange& exchange, const Frame& frame) {
-  heard_ = now_.boot;
+  HeardSomebody();
   ApplyUpdates(out, frame.updates, Source::kNews);
   if (phase_ == Phase::kGone) return;
   std::uint32_t attempt;
@@ -208,7 +208,7 @@ void Engine::Impl::Joined() {
 }
 
 void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Frame& frame) {
-  heard_ = now_.boot;
+  HeardSomebody();
   ApplyUpdates(out, frame.updates, exchange.reconnect ? Source::kNews : Source::kCatchUp);
   Joined();  // not before: see ApplyAboutSelf
   ProofOfLife(out, frame, table_.FindId(frame.sender));
@@ -251,7 +251,7 @@ void Engine::Impl::Serve(const Tick& now, const Address& from, ExchangeId id, st
 }
 
 void Engine::Impl::ServePing(Outbox& out, ExchangeId id, const Frame& frame) {
-  heard_ = now_.boot;
+  HeardSomebody();
   ApplyUpdates(out, frame.updates, Source::kNews);
   if (phase_ == Phase::kGone) {
     out.Add(Outbox::Reply{id, {}});
@@ -301,7 +301,7 @@ void Engine::Impl::ServeSync(Outbox& out, ExchangeId id, const Frame& frame) {
     }
   }
   ++counters_[Counter::kSyncsServed];
-  heard_ = now_.boot;
+  HeardSomebody();
   Joined();
   const bool news = (frame.flags & (kFlagJoin | kFlagReunion)) != 0;
   ApplyUpdates(out, frame.updates, news ? Source::kNews : Source::kCatchUp);

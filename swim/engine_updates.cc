@@ -90,6 +90,7 @@ void Engine::Impl::ApplyAboutSelf(Outbox& out, const Update& update) {
 
 void Engine::Impl::Refute(Outbox& out, std::uint64_t incarnation, const Update* accusation) {
   ++counters_[Counter::kRefutations];
+  if (accusation != nullptr) health_.Worse();
   slept_long_ = false;
   table_.SetKey(kSelf, {table_[kSelf].key.generation, incarnation + 1});
   news_.Put(kSelf);
@@ -289,6 +290,7 @@ void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
   ++counters_[changed ? Counter::kUpdatesApplied : Counter::kUpdatesKnown];
   Commit(out);
   if (changed) PassOn(row, source);
+  if (begun) Corroborate(out, row, update);
   if (!believed && !HoldRuns(row)) LookOurselves(row);
 }
 

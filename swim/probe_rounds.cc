@@ -12,6 +12,7 @@ ProbeRound* ProbeRounds::Open(PeerId target, std::uint64_t target_id, Instant st
     if (round.phase == ProbeRound::Phase::kOpen) continue;
     round.phase = ProbeRound::Phase::kOpen;
     round.acked = round.accusing = round.last_sent = round.refused = round.local_trouble = false;
+    round.stream_first = false;
     round.attempts = round.asked = 0;
     round.serial = serial_;
     round.target = target;
@@ -21,7 +22,7 @@ ProbeRound* ProbeRounds::Open(PeerId target, std::uint64_t target_id, Instant st
     round.end = end;
     round.stream = 0;
     round.answered = 0;
-    next_attempt_ = std::min(next_attempt_, start);
+    next_due_ = std::min(next_due_, start);
     return &round;
   }
   return nullptr;
@@ -43,11 +44,11 @@ ProbeRound* ProbeRounds::FindOpen(PeerId target) {
 }
 
 void ProbeRounds::Close(ProbeRound& round, Instant ack_until) {
-  const bool scheduled = round.next_attempt != kNever;
+  const bool first = std::min(round.next_attempt, round.end) <= next_due_;
   round.phase = ProbeRound::Phase::kClosed;
   round.end = ack_until;
   round.next_attempt = kNever;
-  if (scheduled) Reschedule();
+  if (first) Reschedule();
 }
 
 void ProbeRounds::Forget(PeerId target) {
@@ -61,8 +62,10 @@ void ProbeRounds::Forget(PeerId target) {
 }
 
 void ProbeRounds::Reschedule() {
-  next_attempt_ = kNever;
-  for (const ProbeRound& round : slots_) next_attempt_ = std::min(next_attempt_, round.next_attempt);
+  next_due_ = kNever;
+  for (const ProbeRound& round : slots_) {
+    if (round.phase == ProbeRound::Phase::kOpen) next_due_ = std::min({next_due_, round.next_attempt, round.end});
+  }
 }
 
 }  // namespace nekton

@@ -34,6 +34,7 @@ struct ProbeRound {
   bool last_sent = false;      // no further attempt; it waits for the end
   bool refused = false;        // its port refused a connection
   bool local_trouble = false;  // we could not send: proves nothing
+  bool stream_first = false;   // the first attempt goes over the stream, too: its port is said to refuse
   std::uint8_t attempts = 0;   // sent
   std::uint8_t asked = 0;      // relays
   std::uint32_t serial = 0;
@@ -79,8 +80,8 @@ class ProbeRounds {
   // The member's row goes: its rounds go.
   void Forget(PeerId target);
 
-  // When the next attempt of any open round is due; kNever: none.
-  Instant NextAttempt() const { return next_attempt_; }
+  // When the next attempt of any open round is due, or its end; kNever: none.
+  Instant NextDue() const { return next_due_; }
   // To be called after changing `next_attempt` of a round.
   void Reschedule();
 
@@ -96,7 +97,7 @@ class ProbeRounds {
 
   std::array<ProbeRound, kSlots> slots_;
   std::uint32_t serial_;
-  Instant next_attempt_ = kNever;
+  Instant next_due_ = kNever;
 };
 
 }  // namespace nekton

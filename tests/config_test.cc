@@ -61,8 +61,8 @@ TEST(ConfigTest, ShippedProfiles) {
   EXPECT_EQ(local.forget_after, 30s);
   EXPECT_EQ(local.max_local_pause, 250ms);
   for (Config config : {lan, wan, local}) {
-    EXPECT_EQ(config.attempts, 5U);
-    EXPECT_EQ(config.rumour_weight, 5U);
+    EXPECT_EQ(config.attempts, 8U);
+    EXPECT_EQ(config.rumour_weight, 8U);
     config.name = "alpha";
     EXPECT_THAT(Mistakes(config), IsEmpty()) << config.profile;
   }
@@ -141,11 +141,18 @@ TEST(ConfigTest, EveryBoundary) {
       {"period = 0.009 s: must be from 0.01 s to 3600 s",
        [](Config& c) { c.period = 9ms, c.gossip_interval = 9ms, c.max_local_pause = 9ms; }},
       {"attempts = 9: must be from 1 to 8", [](Config& c) { c.attempts = 9; }},
-      {"", [](Config& c) { c.attempts = 8; }},
+      {"", [](Config& c) { c.attempts = c.rumour_weight = 7; }},
       {"", [](Config& c) { c.attempts = c.rumour_weight = 1; }},
       {"", [](Config& c) { c.relays = 0; }},
-      {"rumour_weight = 6: must be from 1 to attempts = 5", [](Config& c) { c.rumour_weight = 6; }},
-      {"rumour_weight = 1: the confirmers + 1 = 4 members that an accusation can name must weigh attempts = 5 together",
+      {"relay_after = 1.5: must be from 0 to 1", [](Config& c) { c.relay_after = 1.5; }},
+      {"relay_after = nan: ", [](Config& c) { c.relay_after = std::nan(""); }},
+      {"probing = 7: must be random or staggered", [](Config& c) { c.probing = static_cast<Probing>(7); }},
+      {"observers = 0: ", [](Config& c) { c.observers = 0; }},
+      {"local_health_max = 101: ", [](Config& c) { c.local_health_max = 101; }},
+      {"corroborators = 9: ", [](Config& c) { c.corroborators = 9; }},
+      {"", [](Config& c) { c.corroborators = c.local_health_max = 0; }},
+      {"rumour_weight = 9: must be from 1 to attempts = 8", [](Config& c) { c.rumour_weight = 9; }},
+      {"rumour_weight = 1: the confirmers + 1 = 4 members that an accusation can name must weigh attempts = 8 together",
        [](Config& c) { c.rumour_weight = 1; }},
       {"", [](Config& c) { c.attempts = 4, c.rumour_weight = 1; }},
       {"phi_threshold = 0.05: ", [](Config& c) { c.phi_threshold = 0.05; }},

@@ -34,6 +34,7 @@ TEST(DetectorSwap, PhiLearnsANewRoundTripWhereAFixedDeadlineDoesNot) {
   for (const DetectorKind detector : {DetectorKind::kFixed, DetectorKind::kPhi}) {
     Config config = With(detector);
     config.period = 250ms;
+    config.attempts = config.rumour_weight = 5;
     config.max_local_pause = 250ms;
     Cluster c({.nodes = 8, .seed = 11, .config = config});
     ASSERT_TRUE(c.Converge(30s));

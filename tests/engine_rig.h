@@ -115,6 +115,13 @@ class Rig {
     config.name = "self";
     config.generation = kGeneration;
     config.seed = seed;
+    // Few attempts, each of them with relays.
+    config.attempts = config.rumour_weight = 5;
+    config.relay_after = 0;
+    // What answers to the silence of a rig, or acts on what others say, is tested where it is switched on.
+    config.corroborators = 0;
+    config.local_health_max = 0;
+    config.rules.excuse_deafness = false;
     return config;
   }
 

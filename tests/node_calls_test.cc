@@ -45,7 +45,7 @@ TEST_F(NodeCallsTest, ObservationsAreDebouncedAndExplained) {
   EventLog log;
   const Subscription watch = alpha_->Subscribe(log.Handler());
   EXPECT_TRUE(alpha_->Observe({}).ok());
-  EXPECT_TRUE(alpha_->Observe(Suspects(5), 60s).ok());
+  EXPECT_TRUE(alpha_->Observe(Suspects(8), 60s).ok());
   ASSERT_TRUE(WaitFor([&] { return log.Count(EventKind::kSuspected, "beta") == 1; })) << log.text();
   EXPECT_THAT(log.text(), HasSubstr("application"));
 

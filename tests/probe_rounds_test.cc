@@ -139,10 +139,10 @@ TEST(ProbeRoundsTest, ClosedRoundsAreKeptForAPeriodAtTheHighestRate) {
   }
 }
 
-TEST(ProbeRoundsTest, TheNextAttemptIsTheEarliestOfTheOpenOnes) {
+TEST(ProbeRoundsTest, WhatIsDueNextIsTheEarliestOfTheOpenOnes) {
   ProbeRounds rounds(0);
   Random dice(2);
-  EXPECT_EQ(rounds.NextAttempt(), kNever);
+  EXPECT_EQ(rounds.NextDue(), kNever);
   std::vector<ProbeRound*> open;
   for (int step = 0; step < 5000; ++step) {
     const auto any = [&] { return open[dice.Below(static_cast<std::uint32_t>(open.size()))]; };
@@ -175,8 +175,8 @@ TEST(ProbeRoundsTest, TheNextAttemptIsTheEarliestOfTheOpenOnes) {
       }
     }
     Instant next = kNever;
-    for (const ProbeRound* round : open) next = std::min(next, round->next_attempt);
-    ASSERT_EQ(rounds.NextAttempt(), next) << "at step " << step;
+    for (const ProbeRound* round : open) next = std::min({next, round->next_attempt, round->end});
+    ASSERT_EQ(rounds.NextDue(), next) << "at step " << step;
     std::size_t count = 0;
     rounds.ForEachOpen([&](const ProbeRound&) { ++count; });
     ASSERT_EQ(count, open.size());

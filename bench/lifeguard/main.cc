@@ -1,0 +1,235 @@
+// Lifeguard's experiments, on nekton and on the protocols it grew from.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "bench/common/protocols.h"
+#include "bench/lifeguard/summary.h"
+
+ABSL_FLAG(std::vector<std::string>, protocol, std::vector<std::string>({"nekton", "swim", "lifeguard", "memberlist"}),
+          "which protocols");
+ABSL_FLAG(std::vector<std::string>, block, std::vector<std::string>({"blocked", "frozen"}), "which kinds of anomaly");
+ABSL_FLAG(std::string, set, "subset", "which points: subset, interval, threshold or full");
+ABSL_FLAG(std::vector<std::string>, only, {}, "these points instead, C/D or C/D/I");
+ABSL_FLAG(std::uint64_t, runs, 1, "of each point, 1 to 10000");
+ABSL_FLAG(std::uint64_t, seed, 1000, "of the first run of each point; the next one takes the next");
+ABSL_FLAG(bool, events, false, "print the failure events about healthy members");
+ABSL_FLAG(bool, json, false, "one JSON object a line instead of the table");
+ABSL_FLAG(bool, progress, false, "show progress on standard error, as on a terminal");
+
+namespace nekton::bench {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongArguments = 2;
+
+constexpr std::string_view kHelp = R"(usage: lifeguard [flag...]
+
+The experiments of the Lifeguard paper (Dadgar, Phillips, Currey, DSN 2018, section V) in the simulator: 128 members, of
+which C suffer an anomaly at the same times. Interval: anomalies of D ms and normal times of I ms take turns until 120 s
+have passed; Threshold: one anomaly, until all hold all ACTIVE again or 120 s have passed.
+
+  --protocol=LIST  nekton, swim, lifeguard, memberlist; all by default
+  --block=LIST     what an anomaly is. blocked: before each send and after each receive the member waits, its timers run
+                   on, as in the paper; frozen: the whole process stands still. Both by default.
+  --set=NAME       subset (default): the 60 Interval points listed below; interval: all 432; threshold: 54; full: both
+  --only=LIST      these points instead: C/D or C/D/I, as in 8/2048/64
+  --runs=N         of each point (default 1)
+  --seed=N         of the first run of each point (default 1000); the next run takes the next
+  --events         prints each failure event about a healthy member, and what came before about the same member
+  --json           one JSON object a line: each point, then all of them together
+  --progress       shows progress on standard error, as it does on a terminal
+  --help           this text
+
+The baselines are built from the switches of nekton's engine (bench/common/protocols.h): all four are event loops that
+go on starting probe rounds while they are blocked. Memberlist itself is not: its prober is a goroutine that is stuck in
+its first send, so that it starts one round in an anomaly, not one a period, while its suspicion timers run on. That is
+not modelled: it needs a change inside the engine. Such a process lies between the two kinds: blocked is harder on it,
+for it has failed rounds it would not begin; frozen is kinder, for suspicions of its own do not run out meanwhile.
+
+Columns, per run. FP: failure events about members that suffer no anomaly, at any observer; FP-: those at observers that
+suffer none. accused: members that suffer none and were suspected by anyone. first, full: seconds from the beginning of
+an anomaly of at least 16384 ms to the first failure event at a healthy observer, and until all of these hold the member
+dead; of anomalies alone at whose beginning none did. missed: those of them that nobody noticed. removed: anomalies, by
+D, whose member a healthy observer declared dead; up to 8192 ms that is a price. dg/s, B/s: datagrams and their bytes
+that a member sent a second, without headers of UDP and IP, from the first anomaly to the end of the last.
+Events of the 15 s after the last anomaly count as well. The paper's figures, of all 432 Interval points on real
+processes: SWIM 78.5 FP and 0.307 FP- a run, first 12.44 / 16.96 / 19.40 s; Lifeguard 1.20 and 0.0058, 12.45 / 17.90 /
+21.20 s.
+Status: 0, 1 failed or unknown flag, 2 wrong arguments.
+
+)";
+
+int Refuse(absl::string_view what, int status) {
+  const std::string line = absl::StrCat("lifeguard: ", what, "\n");
+  std::fputs(line.c_str(), stderr);
+  return status;
+}
+
+bool Show(std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+}
+
+std::string Help() {
+  return absl::StrCat(absl::string_view(kHelp.data(), kHelp.size()), "The subset, C/D/I: ",
+                      absl::StrJoin(SubsetPoints(), " ",
+                                    [](std::string* out, const Point& point) { absl::StrAppend(out, Name(point)); }),
+                      "\n");
+}
+
+struct Plan {
+  std::vector<std::string> protocols;
+  std::vector<Config> configs;
+  std::vector<Block> blocks;
+  std::vector<Point> points;
+  std::string label;
+  std::uint64_t runs = 1;
+  std::uint64_t seed = 0;
+  bool json = false;
+  bool events = false;
+  bool progress = false;
+};
+
+constexpr std::uint32_t kMembers = 128;
+
+// Its message, if it is not empty, says what is wrong with the flags.
+std::string Fill(Plan* plan) {
+  for (const std::string& name : absl::GetFlag(FLAGS_protocol)) {
+    const absl::StatusOr<Config> config = ProtocolConfig(name);
+    if (!config.ok()) return absl::StrCat("--protocol: ", config.status().message());
+    plan->protocols.push_back(name);
+    plan->configs.push_back(*config);
+  }
+  for (const std::string& name : absl::GetFlag(FLAGS_block)) {
+    const std::optional<Block> block = ParseBlock(name);
+    if (!block) return "--block: must be blocked, frozen, or both";
+    plan->blocks.push_back(*block);
+  }
+  plan->label = absl::GetFlag(FLAGS_set);
+  const std::optional<std::vector<Point>> points = PointsOf(plan->label);
+  if (!points) return "--set: must be subset, interval, threshold or full";
+  plan->points = *points;
+  if (const std::vector<std::string> only = absl::GetFlag(FLAGS_only); !only.empty()) {
+    plan->label = absl::StrJoin(only, " ");
+    plan->points.clear();
+    for (const std::string& text : only) {
+      const std::optional<Point> point = ParsePoint(text);
+      if (!point || point->blocked >= kMembers) {
+        return absl::StrCat("--only: ", text, " is no C/D or C/D/I with C from 1 to ", kMembers - 1);
+      }
+      plan->points.push_back(*point);
+    }
+  }
+  plan->runs = absl::GetFlag(FLAGS_runs);
+  if (plan->runs < 1 || plan->runs > 10'000) return "--runs: must be 1 to 10000";
+  plan->seed = absl::GetFlag(FLAGS_seed);
+  plan->json = absl::GetFlag(FLAGS_json);
+  plan->events = absl::GetFlag(FLAGS_events);
+  plan->progress = absl::GetFlag(FLAGS_progress) || (isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) == 0);
+  return {};
+}
+
+// Keeps the latest events, to show what led to a failure event.
+class Story {
+ public:
+  void Saw(const SimEvent& event) {
+    const SimId subject = SubjectOf(event.event);
+    if (subject == kNobody) return;
+    if (subject >= about_.size()) about_.resize(subject + 1);
+    about_[subject].push_back(event);
+  }
+  void Tell(const std::vector<bool>& healthy_failed) const {
+    for (SimId id = 0; id < healthy_failed.size() && id < about_.size(); ++id) {
+      if (!healthy_failed[id]) continue;
+      for (const SimEvent& event : about_[id]) std::cerr << event << "\n";
+    }
+  }
+
+ private:
+  std::vector<std::vector<SimEvent>> about_;
+};
+
+TrialResult RunOne(const Plan& plan, const Trial& trial) {
+  if (!plan.events) return RunTrial(trial);
+  const TrialResult first = RunTrial(trial);
+  if (first.false_positives == 0) return first;
+  Story story;
+  std::vector<bool> failed(kMembers, false);
+  std::vector<bool> sick(kMembers, false);
+  Trial again = trial;
+  again.watch = [&](const SimEvent& event) {
+    story.Saw(event);
+    const SimId subject = SubjectOf(event.event);
+    if (event.event.kind == EventKind::kFailed && subject < kMembers) failed[subject] = true;
+  };
+  again.sick = [&](const std::vector<SimId>& ids) {
+    for (const SimId id : ids) sick[id] = true;
+  };
+  const TrialResult second = RunTrial(again);
+  std::cerr << Name(trial.point) << " seed " << trial.seed << ", sick:";
+  for (SimId id = 0; id < kMembers; ++id) {
+    if (!sick[id]) continue;
+    failed[id] = false;
+    std::cerr << " n" << id;
+  }
+  std::cerr << "\n";
+  story.Tell(failed);
+  return second;
+}
+
+bool RunProtocol(const Plan& plan, std::size_t protocol, Block block) {
+  Summary all(plan.protocols[protocol], block, plan.seed);
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    Summary of_point(plan.protocols[protocol], block, plan.seed);
+    for (std::uint64_t run = 0; run < plan.runs; ++run) {
+      if (plan.progress) {
+        std::fprintf(stderr, "\r%s %s: point %zu of %zu, run %zu, %zu FP \r", plan.protocols[protocol].c_str(),
+                     std::string(Name(block)).c_str(), i + 1, plan.points.size(), static_cast<std::size_t>(run + 1),
+                     static_cast<std::size_t>(all.false_positives()));
+      }
+      Trial trial;
+      trial.config = plan.configs[protocol];
+      trial.point = plan.points[i];
+      trial.block = block;
+      trial.seed = plan.seed + run;
+      trial.members = kMembers;
+      const TrialResult result = RunOne(plan, trial);
+      all.Add(trial.point, trial.seed, result);
+      of_point.Add(trial.point, trial.seed, result);
+    }
+    if (plan.json && !Show(of_point.JsonLine(Name(plan.points[i])))) return false;
+  }
+  if (plan.progress) std::fputc('\n', stderr);
+  return Show(plan.json ? all.JsonLine(plan.label) : all.Text());
+}
+
+int Main(int argc, char** argv) {
+  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
+  const auto asks = [](std::string_view argument) { return argument == "--help" || argument == "-h"; };
+  if (std::any_of(arguments.begin(), arguments.end(), asks)) return Show(Help()) ? 0 : kFailed;
+  if (absl::ParseCommandLine(argc, argv).size() > 1) return Refuse("takes only flags; see --help", kWrongArguments);
+  Plan plan;
+  if (const std::string wrong = Fill(&plan); !wrong.empty()) return Refuse(wrong, kWrongArguments);
+  bool shown = plan.json || Show(Summary::TextHead());
+  for (std::size_t i = 0; i < plan.protocols.size(); ++i) {
+    for (const Block block : plan.blocks) shown = shown && RunProtocol(plan, i, block);
+  }
+  return shown ? 0 : Refuse("standard output cannot be written", kFailed);
+}
+
+}  // namespace
+}  // namespace nekton::bench
+
+int main(int argc, char** argv) { return nekton::bench::Main(argc, argv); }

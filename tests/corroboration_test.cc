@@ -1,0 +1,71 @@
+// The members that look at a suspect when they first hear of it.
+#include <chrono>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cluster.h"
+#include "tests/engine_holds.h"
+
+namespace nekton {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Corroboration, CostsThreeRoundsAtAnySize) {
+  for (const std::size_t nodes : {8u, 32u, 128u}) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      Cluster c({.nodes = nodes, .seed = seed});
+      ASSERT_TRUE(c.Converge(60s));
+      c.RunFor(5s);
+      c.Crash(3);
+      ASSERT_TRUE(c.RunUntil([&] { return static_cast<bool>(c.AllSee(3, MemberStatus::kInactive)); }, 30s));
+      // Who hears of another accuser first leaves that one out: one more at most.
+      EXPECT_GE(c.Sum(Counter::kCorroborations), 2u) << nodes;
+      EXPECT_LE(c.Sum(Counter::kCorroborations), 4u) << nodes;
+    }
+  }
+}
+
+// Three that look collect the confirmations that make the hold as short as it gets.
+TEST(Corroboration, ADeadMemberIsKnownSooner) {
+  std::array<Duration, 2> sum{};
+  for (const bool on : {false, true}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      Config config = Config::Lan();
+      config.corroborators = on ? 3 : 0;
+      Cluster c({.nodes = 32, .seed = seed, .config = config});
+      ASSERT_TRUE(c.Converge(60s));
+      c.RunFor(5s);
+      const Duration at = c.now();
+      c.Crash(3);
+      ASSERT_TRUE(c.RunUntil([&] { return static_cast<bool>(c.AllSee(3, MemberStatus::kInactive)); }, 30s));
+      sum[on] += c.now() - at;
+    }
+  }
+  EXPECT_LT(sum[1] / 20, sum[0] / 20 - 300ms);
+}
+
+// One path is bad and nobody may be asked to help: the accuser is wrong, and the corroborators are the ones who tell the
+// accused.
+TEST(Corroboration, ALiveMemberBehindOneBadPathRefutesWithinTwoRoundTrips) {
+  Config config = Config::Lan();
+  config.relays = 0;
+  config.rules.tell_the_suspect = true;
+  Cluster c({.nodes = 16, .seed = 3, .config = config});
+  ASSERT_TRUE(c.Converge(60s));
+  c.sim().ClearLog();
+  c.network().Cut(2, 5);
+
+  ASSERT_TRUE(c.RunUntil([&] { return c.Count(EventKind::kSuspected) > 0; }, 120s));
+  const Duration at = c.now();
+  c.RunFor(30s);
+  EXPECT_EQ(c.Count(EventKind::kFailed), 0u);
+  for (const SimEvent& e : c.Events({.kind = EventKind::kRecovered, .until = at + 1s})) {
+    EXPECT_LT(e.at - at, 4 * 2ms + 200ms) << e;  // two round trips, and a round of gossip
+  }
+  EXPECT_GE(c.Count({.kind = EventKind::kRecovered, .until = at + 1s}), 1u);
+}
+
+}  // namespace
+}  // namespace nekton
