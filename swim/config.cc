@@ -284,10 +284,6 @@ void CheckProbing(const Config& c, Check& check) {
   check.Count("attempts", c.attempts, 1, kAttemptsMax);
   check.Count("relays", c.relays, 0, kRelaysMax);
   check.Range("relay_after", c.relay_after, 0.0, 1.0);
-  if (c.probing != Probing::kRandom && c.probing != Probing::kStaggered) {
-    check.Fail("probing", absl::StrCat(static_cast<unsigned>(c.probing)), "must be random or staggered");
-  }
-  check.Count("observers", c.observers, 1, 16);
   check.Count("local_health_max", c.local_health_max, 0, 100);
   check.Count("corroborators", c.corroborators, 0, 8);
   check.Range("max_local_pause", c.max_local_pause, Duration(1ms), kDurationMax);

@@ -27,12 +27,6 @@ enum class Monitoring : std::uint8_t {
   kHeartbeats,  // each sends heartbeats to every other: up to 64 members
 };
 
-// Whom a member probes in a period.
-enum class Probing : std::uint8_t {
-  kRandom,     // the next of a list that is shuffled anew after each pass (SWIM paper, 4.3)
-  kStaggered,  // one that it observes: each member has `observers`, whose phases are spread over a period's length each
-};
-
 // The rules that the protocol adds to SWIM and Lifeguard, each with a switch, so that what it is worth can be measured
 // and other protocols stand beside this one in one simulator (bench/). Letters as in ARCHITECTURE.md.
 struct Rules {
@@ -74,10 +68,8 @@ struct Config {
   // But not before this share of the period has passed, 0-1: what a second or third ping of our own finds out costs two
   // datagrams, and not ten.
   double relay_after = 0.5;
-  bool stream_ping = true;  // the last attempt also goes over the stream
-  bool nacks = true;        // a relay says when it has no answer either
-  Probing probing = Probing::kRandom;
-  std::uint32_t observers = 5;         // of each member (Probing::kStaggered), 1-16
+  bool stream_ping = true;             // the last attempt also goes over the stream
+  bool nacks = true;                   // a relay says when it has no answer either
   std::uint32_t local_health_max = 7;  // Lifeguard IV-A: period and timeouts stretch up to 1 + this; 0: never
   std::uint32_t corroborators = 3;     // members that probe a suspect when they first hear of it, 0-8
   Rules rules;

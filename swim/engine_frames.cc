@@ -156,9 +156,13 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
   counters_[Counter::kBytesReceived] += datagram.size();
   const PeerId before = table_.FindId(frame.sender);
   if (before == kSelf) return Finish(out);  // our own frame, come back
-  // Levels, and no evidence.
-  if (frame.type == FrameType::kWatch || frame.type == FrameType::kPulse) {
-    frame.type == FrameType::kWatch ? OnWatch(out, from, frame, before) : OnPulse(out, frame, before);
+  // These two are of levels, and no evidence.
+  if (frame.type == FrameType::kWatch) {
+    OnWatch(out, from, frame, before);
+    return Finish(out);
+  }
+  if (frame.type == FrameType::kPulse) {
+    OnPulse(out, frame, before);
     return Finish(out);
   }
   HeardSomebody();
@@ -298,8 +302,8 @@ void Engine::Impl::OnNack(const Frame& frame) {
 
 void Engine::Impl::NackDue(Outbox& out) {
   relays_.Due(now_.boot, [&](const Relayed& entry) {
-    if (config_.nacks)
-      Send(out, entry.asker_address, Header(FrameType::kNack, entry.sequence), Purpose::kRelay, {}, true);
+    if (!config_.nacks) return;
+    Send(out, entry.asker_address, Header(FrameType::kNack, entry.sequence), Purpose::kRelay, {}, true);
   });
 }
 

@@ -263,8 +263,9 @@ void Engine::Impl::EndRound(Outbox& out, ProbeRound& round) {
 
 // Local health: a failed round in which fewer than half of the relays said a word is our own trouble as likely.
 void Engine::Impl::Judge(const ProbeRound& round) {
-  if (config_.nacks && !round.refused && round.asked > 0 && 2 * std::popcount(round.answered) < round.asked)
+  if (config_.nacks && !round.refused && round.asked > 0 && 2 * std::popcount(round.answered) < round.asked) {
     health_.Worse();
+  }
 }
 
 // One batch: a kSuspect per attempt, the last with the weight that is missing, so that a failed round commits SUSPECT.

@@ -146,8 +146,6 @@ TEST(ConfigTest, EveryBoundary) {
       {"", [](Config& c) { c.relays = 0; }},
       {"relay_after = 1.5: must be from 0 to 1", [](Config& c) { c.relay_after = 1.5; }},
       {"relay_after = nan: ", [](Config& c) { c.relay_after = std::nan(""); }},
-      {"probing = 7: must be random or staggered", [](Config& c) { c.probing = static_cast<Probing>(7); }},
-      {"observers = 0: ", [](Config& c) { c.observers = 0; }},
       {"local_health_max = 101: ", [](Config& c) { c.local_health_max = 101; }},
       {"corroborators = 9: ", [](Config& c) { c.corroborators = 9; }},
       {"", [](Config& c) { c.corroborators = c.local_health_max = 0; }},

@@ -97,6 +97,37 @@ TEST(DetectorSwap, TheDetectorSaysWhenTheNextAttemptGoesOut) {
   }
 }
 
+// The time of the second attempt tells what was learned: of direct answers, late ones among them; of relayed ones nothing.
+TEST(DetectorSwap, DirectAnswersAreSamplesLateOnesTooAndRelayedOnesAreNot) {
+  const auto second_attempt = [](Duration answer, bool relayed) {
+    Config config = Rig::Lan();
+    config.detector = DetectorKind::kPhi;
+    Rig rig(config);
+    rig.Know(3);
+    rig.Silence();
+    for (Peer& peer : rig.peers) peer.relays = true;  // they have no answer either
+    for (int i = 0; i < 60; ++i) {
+      const Said ping = rig.NextRound();
+      rig.RunUntil(ping.at + answer);
+      Peer& target = *rig.Find(ping.to);
+      if (relayed) {
+        const Said asked = rig.Sent(FrameType::kPingReq).back();
+        rig.RelayedAck(*rig.Find(asked.to), asked.frame.sequence, target);
+      } else {
+        rig.Ack(target, ping.frame.sequence);
+      }
+    }
+    const Said ping = rig.NextRound();
+    rig.Clear();
+    while (rig.Sent(FrameType::kPing).empty()) rig.Step();
+    return rig.now.boot - ping.at;
+  };
+  const Duration untaught = second_attempt(900ms, true);
+  EXPECT_EQ(second_attempt(800ms, true), untaught);
+  EXPECT_LT(second_attempt(1ms, false), untaught);
+  EXPECT_GT(second_attempt(900ms, false), untaught) << "late ones are learned, else it would only ever shrink";
+}
+
 // An attempt that waits keeps the later of its two deadlines.
 TEST(DetectorSwap, AnOpenAttemptKeepsTheLaterDeadline) {
   Config config = Rig::Lan();
