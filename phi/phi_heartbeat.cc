@@ -109,7 +109,7 @@ void PhiHeartbeat::Heard(std::uint32_t peer, Instant opened, Instant now, std::u
     sample = Clipped(known, sample, DeadlineFor(peer, Instant{}) - Instant{});
   }
   known.window.Add(sample);
-  pool_.Add(sample);
+  if (options_.pooled) pool_.Add(sample);
   known.pool = pool_.moments();
   known.fitted = false;
 }
@@ -179,7 +179,9 @@ Instant PhiHeartbeat::ReachedAt(std::uint32_t peer, Instant opened, double level
 }
 
 void PhiHeartbeat::Reserve(std::uint32_t peers) {
-  if (peers > peers_.size()) peers_.resize(peers);
+  if (peers <= peers_.size()) return;
+  peers_.reserve(peers);  // just so many: they are few, and large
+  peers_.resize(peers);
 }
 
 void PhiHeartbeat::Forget(std::uint32_t peer) {

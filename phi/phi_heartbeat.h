@@ -7,6 +7,7 @@
 // get lost.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -29,6 +30,8 @@ class PhiHeartbeat final : public Detector {
                                     // until then; >= 0
     Law law = Law::kNormal;
     bool loss_aware = true;  // of the level alone; false: the level is classic phi, as the deadline is
+    bool pooled = true;      // false: peers of which little is known are drawn toward mean and deviation alone, so
+                             // none has any influence on another
   };
   // So many samples beyond the point of suspicion in a row are a new normal: the window begins anew, with as many
   // samples of their mean.
@@ -38,6 +41,8 @@ class PhiHeartbeat final : public Detector {
   static constexpr double kLossMax = 0.5;
   // A heartbeat that is late by so many intervals counts as lost in Level, whatever the law says.
   static constexpr int kLateMax = 64;
+  // What a peer takes once it was heard.
+  static constexpr std::size_t kPeerBytes = 600;
 
   explicit PhiHeartbeat(const Options& options);
 
@@ -72,7 +77,7 @@ class PhiHeartbeat final : public Detector {
     std::uint8_t clipped = 0;       // in a row
     mutable bool fitted = false;
   };
-  static_assert(sizeof(Peer) <= 600);
+  static_assert(sizeof(Peer) == kPeerBytes);
 
   bool SurelyInTime(const Peer& peer, Duration sample) const;
   static Duration Clipped(Peer& peer, Duration sample, Duration limit);

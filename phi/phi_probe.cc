@@ -24,23 +24,20 @@ void PhiProbe::Heard(std::uint32_t peer, Instant opened, Instant now, std::uint3
   Reserve(peer + 1);
   const Duration sample = std::max(Duration::zero(), now - opened);
   const Duration limit = Expected(peer).SilenceFor(options_.threshold);
-  if (sample <= limit) {
-    clipped_[peer] = 0;
-  } else if (++clipped_[peer] == kClippedMax) {
-    clipped_[peer] = 0;
-    peers_[peer].Clear();
-    peers_[peer].Add(sample);
+  CompactStats& known = peers_[peer];
+  if (sample > limit && known.tally() + 1 == kClippedMax) {
+    known.Clear();
+    known.Add(sample);
     pool_.Add(sample);
     return;
   }
-  peers_[peer].Add(std::min(sample, limit));
+  known.SetTally(sample > limit ? known.tally() + 1 : 0);
+  known.Add(std::min(sample, limit));
   pool_.Add(std::min(sample, limit));
 }
 
 void PhiProbe::Reserve(std::uint32_t peers) {
-  if (peers <= peers_.size()) return;
-  peers_.resize(peers);
-  clipped_.resize(peers);
+  if (peers > peers_.size()) peers_.resize(peers);
 }
 
 double PhiProbe::Level(std::uint32_t peer, Instant opened, Instant now) const {
@@ -53,9 +50,7 @@ Instant PhiProbe::ReachedAt(std::uint32_t peer, Instant opened, double level) co
 }
 
 void PhiProbe::Forget(std::uint32_t peer) {
-  if (peer >= peers_.size()) return;
-  peers_[peer].Clear();
-  clipped_[peer] = 0;
+  if (peer < peers_.size()) peers_[peer].Clear();
 }
 
 }  // namespace nekton

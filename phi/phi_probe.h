@@ -1,7 +1,7 @@
 // The phi-accrual detector for probes: an answer is overdue when its lateness is improbable, given this peer's answers.
 //
 // Source: Hayashibara et al., "The phi accrual failure detector" (SRDS 2004); round trips are taken as lognormal, as
-// they are never below the wire and a long way above it. Of each peer a decayed mean and deviation are kept (9 bytes),
+// they are never below the wire and a long way above it. Of each peer a decayed mean and deviation are kept (8 bytes),
 // drawn toward those of all peers together, for in a large group one pair meets once in N periods (phi/pool.h).
 #pragma once
 
@@ -25,7 +25,7 @@ class PhiProbe final : public Detector {
     double deviation_share = 0.1;                           // nor than this share of the mean
   };
   // So many samples beyond the point of suspicion in a row are a new normal: the peer begins anew from them.
-  static constexpr std::uint8_t kClippedMax = 8;
+  static constexpr std::uint32_t kClippedMax = 8;
 
   explicit PhiProbe(const Options& options);
 
@@ -47,8 +47,8 @@ class PhiProbe final : public Detector {
 
   const Options options_;
   Pool pool_;
-  std::vector<CompactStats> peers_;
-  std::vector<std::uint8_t> clipped_;  // in a row
+  std::vector<CompactStats> peers_;  // each tallies the clipped samples in a row
+  static_assert(kClippedMax <= CompactStats::kTallyMax + 1);
 };
 
 }  // namespace nekton

@@ -55,7 +55,7 @@ Moments Pool::Shrink(const Moments& peer, const Moments& pool) {
 
 void CompactStats::Add(Duration sample) {
   constexpr std::uint32_t kMostMean = UINT32_MAX;
-  constexpr std::uint32_t kMostDeviation = UINT32_MAX >> kCountBits;
+  constexpr std::uint32_t kMostDeviation = UINT32_MAX >> (32 - kDeviationBits);
   const std::uint32_t count = std::min(count_ + 1U, kMemory);
   double mean = mean_;
   double variance = static_cast<double>(deviation_) * static_cast<double>(deviation_);

@@ -35,12 +35,13 @@ class Pool {
   double variance_;
 };
 
-// What is kept of one peer where there are too many for windows: a decayed mean and standard deviation, in 8 bytes.
-// The first 15 samples count alike, from then on each new one for a fifteenth (decayed as in Jacobson 1988).
+// What is kept of one peer where there are too many for windows: a decayed mean and standard deviation, and a small
+// tally, in 8 bytes. The first 15 samples count alike, from then on each new one for a fifteenth (decayed as in Jacobson
+// 1988).
 class CompactStats {
  public:
-  // Held within 0 and 2^32 - 1 quarters of a microsecond (17.9 minutes), the deviation within 67 s; both are rounded to
-  // quarters.
+  // Held within 0 and 2^32 - 1 quarters of a microsecond (17.9 minutes), the deviation within 8.3 s; both are rounded
+  // to quarters.
   void Add(Duration sample);
   void Clear() { *this = CompactStats(); }
   // count is at most kMemory: such a peer never leaves the pool altogether.
@@ -48,12 +49,20 @@ class CompactStats {
 
   static constexpr std::uint32_t kMemory = 15;  // what fits beside the deviation
 
+  // A count of the caller's, up to kTallyMax; samples do not change it, Clear does.
+  static constexpr std::uint32_t kTallyMax = 7;
+  std::uint32_t tally() const { return tally_; }
+  void SetTally(std::uint32_t tally) { tally_ = tally & kTallyMax; }
+
  private:
   static constexpr int kCountBits = 4;
+  static constexpr int kTallyBits = 3;
+  static constexpr int kDeviationBits = 32 - kCountBits - kTallyBits;
 
   std::uint32_t mean_ = 0;
   std::uint32_t count_ : kCountBits = 0;
-  std::uint32_t deviation_ : 32 - kCountBits = 0;
+  std::uint32_t tally_ : kTallyBits = 0;
+  std::uint32_t deviation_ : kDeviationBits = 0;
 };
 static_assert(sizeof(CompactStats) == 8);
 

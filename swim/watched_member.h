@@ -2,20 +2,20 @@
 // reached.
 //
 // It feeds both detectors and asks one, so that they can be swapped while it runs. It sends nothing and tells nobody:
-// the engine does (swim/engine_watch.cc). Allocates when it is made and when its member restarts. Not thread-safe.
+// the engine does (swim/engine_watch.cc). Allocates nothing (its plan may, when it is made). Not thread-safe.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "phi/detector.h"
-#include "phi/fixed_deadline.h"
 #include "phi/phi_heartbeat.h"
 #include "phi/time.h"
 #include "swim/config.h"
+#include "swim/watch_plan.h"
 
 namespace nekton {
 
@@ -28,16 +28,17 @@ class WatchedMember {
   static constexpr int kRenewal = 4;  // pulses are asked for again after so many intervals
   static constexpr Duration kDeadInterval = std::chrono::seconds(5);
 
-  // `thresholds`: 1 to kThresholdsMax distinct ones in (0, kThresholdMax], in any order. `sequence`: its pulses have
+  // `plan`: with a free seat; its thresholds are 1 to kThresholdsMax in (0, kThresholdMax]. `sequence`: its pulses have
   // higher ones. The first pulse is awaited from `now` on.
-  WatchedMember(Duration interval, std::vector<double> thresholds, DetectorKind detector, std::uint32_t sequence,
-                Instant now);
+  WatchedMember(std::shared_ptr<WatchPlan> plan, DetectorKind detector, std::uint32_t sequence, Instant now);
+  ~WatchedMember() { plan_->Rise(seat_); }
   WatchedMember(const WatchedMember&) = delete;
   WatchedMember& operator=(const WatchedMember&) = delete;
 
-  Duration interval() const { return interval_; }
-  const std::vector<double>& thresholds() const { return thresholds_; }  // ascending
-  std::size_t reached() const { return reached_; }                       // so many of them, as last settled
+  const std::shared_ptr<WatchPlan>& plan() const { return plan_; }
+  Duration interval() const { return plan_->interval(); }
+  const std::vector<double>& thresholds() const { return plan_->thresholds(); }  // ascending
+  std::size_t reached() const { return reached_; }                               // so many of them, as last settled
 
   // Evidence. A pulse came; `first`: of a series, so that no interval ends with it. False: it is not newer than all
   // before (in serial arithmetic: numbers may wrap), and nothing changes.
@@ -54,7 +55,7 @@ class WatchedMember {
   void Excuse(Duration pause);
   void Use(DetectorKind detector);
 
-  double Level(Instant now) const { return asked().Level(0, opened_, now); }
+  double Level(Instant now) const { return plan_->detector(detector_).Level(seat_, opened_, now); }
   // The first instant at which one more threshold is reached: 1 ns before, it is not. kNever: all are.
   Instant NextLevel() const { return next_level_; }
   // Calls told(threshold, rose, level) for each threshold that was reached since the last call, in ascending order, or
@@ -63,8 +64,9 @@ class WatchedMember {
   void Settle(Instant now, Told told) {
     const double level = Level(now);
     const std::size_t before = reached_;
-    while (reached_ < thresholds_.size() && level >= thresholds_[reached_]) told(thresholds_[reached_++], true, level);
-    while (reached_ > 0 && level < thresholds_[reached_ - 1]) told(thresholds_[--reached_], false, level);
+    const std::vector<double>& all = thresholds();
+    while (reached_ < all.size() && level >= all[reached_]) told(all[reached_++], true, level);
+    while (reached_ > 0 && level < all[reached_ - 1]) told(all[--reached_], false, level);
     if (reached_ != before) Rearm();
   }
 
@@ -76,21 +78,17 @@ class WatchedMember {
   std::uint32_t asked_sequence() const { return asked_sequence_; }
 
  private:
-  const Detector& asked() const;
-  void Learn(Instant now, std::uint32_t beats);
   void Rearm();
 
-  const Duration interval_;
-  std::vector<double> thresholds_;
-  DetectorKind detector_;
-  FixedDeadline fixed_;
-  std::optional<PhiHeartbeat> phi_;  // always there; made anew for a new life
-  Instant opened_;                   // the next pulse is awaited since then
+  const std::shared_ptr<WatchPlan> plan_;
+  Instant opened_;  // the next pulse is awaited since then
   Instant asked_at_;
   Instant next_level_ = kNever;
-  std::size_t reached_ = 0;
   std::uint32_t sequence_;
   std::uint32_t asked_sequence_;
+  const std::uint8_t seat_;
+  std::uint8_t reached_ = 0;
+  DetectorKind detector_;
   bool in_rhythm_ = false;  // the next pulse ends an interval
   bool dead_ = false;
 };

@@ -32,12 +32,10 @@ class Watches {
                       Instant now) {
     // Where the pulses of a watch begin is ours to say. Of one member, a later watch begins above an earlier one.
     base_ += kBase;
-    auto made = std::make_unique<WatchedMember>(interval, std::move(thresholds), detector, base_, now);
-    auto it = Position(row);
-    if (it == entries_.end()) it = entries_.emplace(it, row, nullptr);
-    it->second = std::move(made);
+    Close(row);
+    auto made = std::make_unique<WatchedMember>(Plan(interval, std::move(thresholds)), detector, base_, now);
     timers_.Set(row, now);
-    return *it->second;
+    return *entries_.emplace_back(row, std::move(made)).second;
   }
   void Close(PeerId row) {
     const auto it = Position(row);
@@ -65,6 +63,20 @@ class Watches {
   Entries::iterator Position(PeerId row) {
     return std::find_if(entries_.begin(), entries_.end(), [row](const auto& entry) { return entry.first == row; });
   }
+
+  // As others are watched already, or a new one.
+  std::shared_ptr<WatchPlan> Plan(Duration interval, std::vector<double> thresholds) const {
+    for (const auto& [row, watched] : entries_) {
+      if (watched->plan()->Is(interval, thresholds)) return watched->plan();
+    }
+    return std::make_shared<WatchPlan>(interval, std::move(thresholds));
+  }
+
+  // What a watch takes, its plan apart: beside the detector's, its own and its places among the others.
+  static_assert(PhiHeartbeat::kPeerBytes + sizeof(WatchedMember) + sizeof(Entries::value_type) +
+                    sizeof(Deadlines::Entry) <=
+                700);
+  static_assert(kMax <= WatchPlan::kSeats);
 
   Entries entries_;
   Deadlines timers_;

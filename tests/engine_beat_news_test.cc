@@ -165,8 +165,9 @@ TEST(EngineBeatNews, AWaveringSuspicionIsTakenBack) {
   ASSERT_EQ(rig.StateOf(rig[1]), "SUSPECT 0");
   rig.Clear();
   rig.Beat(rig[1]);  // the hold is cancelled
-  ASSERT_THAT(rig.SentTo(rig[1], FrameType::kGossip), SizeIs(1)) << "it is told, though it did not ask";
-  const Update* told = rig.SentTo(rig[1], FrameType::kGossip)[0].Of("m1");
+  const std::vector<Said> sent = rig.SentTo(rig[1], FrameType::kGossip);
+  ASSERT_THAT(sent, SizeIs(1)) << "it is told, though it did not ask";
+  const Update* told = sent[0].Of("m1");
   ASSERT_NE(told, nullptr);
   EXPECT_EQ(told->accuser_count, 0u) << "we do not accuse it any more";
   rig.Clear();

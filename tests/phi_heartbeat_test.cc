@@ -38,6 +38,24 @@ TEST(PhiHeartbeatTest, StrangersAreDrawnTowardThePool) {
   EXPECT_GT(detector.Expected(kPeer).mean(), 680e6);
 }
 
+TEST(PhiHeartbeatTest, WithoutAPoolNoPeerHasAnyInfluenceOnAnother) {
+  PhiHeartbeat::Options apart = kOptions;
+  apart.pooled = false;
+  PhiHeartbeat detector(apart);
+  PhiHeartbeat alone(apart);
+  const Duration before = DeadlineOf(detector, kPeer);
+  for (std::uint32_t peer = 10; peer < 20; ++peer) Feed(detector, peer, milliseconds(500), 500);
+  EXPECT_EQ(DeadlineOf(detector, kPeer), before);
+  for (const int samples : {1, 7, 120}) {
+    Feed(detector, kPeer, milliseconds(700), samples);
+    Feed(alone, kPeer, milliseconds(700), samples);
+    EXPECT_EQ(DeadlineOf(detector, kPeer), DeadlineOf(alone, kPeer));
+    EXPECT_EQ(detector.Expected(kPeer).mean(), alone.Expected(kPeer).mean());
+  }
+  EXPECT_NEAR(alone.Expected(kPeer).mean(), (128 * 700e6 + 8 * 1000e6) / 136, 1)
+      << "its own 128, and eight of the prior";
+}
+
 TEST(PhiHeartbeatTest, WhatIsExpectedOfAPeerChangesOnlyWhenItIsHeard) {
   PhiHeartbeat detector(kOptions);
   Feed(detector, kPeer, seconds(1), 3);

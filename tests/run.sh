@@ -91,6 +91,7 @@ for name in "${configurations[@]}"; do
   configuration "$name" 2>&1 | tee "$log" || { verdict=FAIL; status=1; }
   tests="$(grep -E 'tests passed, [0-9]+ tests failed out of [0-9]+|^No tests were found' "$log" | tail -n 1)"
   summary+=("$(printf '%-8s %s %5d s  %s' "$name" "$verdict" $((SECONDS - began)) "$tests")")
+  while read -r failed; do summary+=("         failed: $failed"); done < <(sed -n 's/^\t *[0-9]* - \(.*\)$/\1/p' "$log" | head -n 20)
 done
 
 echo "=== summary"

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -33,6 +35,12 @@ std::string Settled(WatchedMember& watched, Instant now) {
   return text;
 }
 
+// The only one of its plan.
+struct Alone : WatchedMember {
+  Alone(Duration interval, std::vector<double> thresholds, DetectorKind detector, std::uint32_t sequence, Instant now)
+      : WatchedMember(std::make_shared<WatchPlan>(interval, std::move(thresholds)), detector, sequence, now) {}
+};
+
 // A member whose pulses came for a while, each up to `jitter` late; the last one at the instant that is returned.
 Instant Learn(WatchedMember& watched, Duration jitter, int pulses = 200) {
   Random dice(5);
@@ -47,7 +55,7 @@ Instant Learn(WatchedMember& watched, Duration jitter, int pulses = 200) {
 TEST(WatchedMember, EachThresholdIsReachedAtItsInstantAndNotOneNanosecondBefore) {
   for (const DetectorKind detector : kBoth) {
     for (const Duration jitter : {Duration(0), Duration(3ms), Duration(40ms)}) {
-      WatchedMember watched(kBeat, {8, 1, 1000, 0.01, 3}, detector, 0, kStart);
+      Alone watched(kBeat, {8, 1, 1000, 0.01, 3}, detector, 0, kStart);
       Learn(watched, jitter);
       EXPECT_THAT(watched.thresholds(), ElementsAre(0.01, 1, 3, 8, 1000));
       for (const double threshold : watched.thresholds()) {
@@ -65,7 +73,7 @@ TEST(WatchedMember, EachThresholdIsReachedAtItsInstantAndNotOneNanosecondBefore)
 }
 
 TEST(WatchedMember, TheFixedLevelIsEightAtThreeIntervals) {
-  WatchedMember watched(kBeat, {1, 8, 16}, DetectorKind::kFixed, 0, kStart);
+  Alone watched(kBeat, {1, 8, 16}, DetectorKind::kFixed, 0, kStart);
   EXPECT_EQ(watched.NextLevel(), kStart + 37'500us);
   EXPECT_EQ(Settled(watched, kStart + 300ms), "+1 +8");
   EXPECT_EQ(watched.Level(kStart + 300ms), 8);
@@ -77,7 +85,7 @@ TEST(WatchedMember, TheFixedLevelIsEightAtThreeIntervals) {
 }
 
 TEST(WatchedMember, OnlyNewerPulsesCountAndNumbersWrap) {
-  WatchedMember watched(kBeat, {8}, DetectorKind::kFixed, 0xfffffffe, kStart);
+  Alone watched(kBeat, {8}, DetectorKind::kFixed, 0xfffffffe, kStart);
   EXPECT_FALSE(watched.Heard(0xfffffffe, false, kStart + 1ms));
   EXPECT_TRUE(watched.Heard(0xffffffff, true, kStart + 1ms));
   EXPECT_FALSE(watched.Heard(0xffffffff, false, kStart + 2ms));
@@ -93,7 +101,7 @@ Duration Patience(const WatchedMember& watched, Instant last) { return watched.N
 
 TEST(WatchedMember, WhatEndsNoIntervalIsNoSample) {
   const auto patience_after = [](Duration gap, auto before, bool first) {
-    WatchedMember watched(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
+    Alone watched(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
     const Instant last = Learn(watched, 0ns);
     before(watched);
     EXPECT_TRUE(watched.Heard(watched.sequence() + 1, first, last + gap));
@@ -108,8 +116,8 @@ TEST(WatchedMember, WhatEndsNoIntervalIsNoSample) {
 }
 
 TEST(WatchedMember, TheVeryFirstPulseIsNoSample) {
-  WatchedMember soon(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
-  WatchedMember late(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
+  Alone soon(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
+  Alone late(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
   const Duration grace = soon.NextLevel() - kStart;
   ASSERT_TRUE(soon.Heard(1, false, kStart + 1ms));
   ASSERT_TRUE(late.Heard(7, false, kStart + 3s));
@@ -119,7 +127,7 @@ TEST(WatchedMember, TheVeryFirstPulseIsNoSample) {
 
 TEST(WatchedMember, LostPulsesAreToldByTheirNumbers) {
   const auto patience_after = [](std::uint32_t ahead) {
-    WatchedMember watched(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
+    Alone watched(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
     const Instant last = Learn(watched, 0ns);
     EXPECT_TRUE(watched.Heard(watched.sequence() + ahead, false, last + 3 * kBeat));
     return Patience(watched, last + 3 * kBeat);
@@ -128,7 +136,7 @@ TEST(WatchedMember, LostPulsesAreToldByTheirNumbers) {
 }
 
 TEST(WatchedMember, ANewLifeIsAStranger) {
-  WatchedMember watched(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
+  Alone watched(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
   const Duration grace = watched.NextLevel() - kStart;
   const Instant last = Learn(watched, 40ms);
   EXPECT_NE(Patience(watched, last), grace);
@@ -140,7 +148,7 @@ TEST(WatchedMember, ANewLifeIsAStranger) {
 
 TEST(WatchedMember, OurOwnPauseDoesNotCount) {
   for (const DetectorKind detector : kBoth) {
-    WatchedMember watched(kBeat, {1, 8}, detector, 0, kStart);
+    Alone watched(kBeat, {1, 8}, detector, 0, kStart);
     const Instant last = Learn(watched, 3ms);
     const Instant at = watched.NextLevel();
     EXPECT_EQ(Settled(watched, at), "+1");
@@ -154,8 +162,8 @@ TEST(WatchedMember, OurOwnPauseDoesNotCount) {
 }
 
 TEST(WatchedMember, ASwapAsksTheOtherOneOfThatWhichBothHaveLearned) {
-  WatchedMember watched(kBeat, {1}, DetectorKind::kFixed, 0, kStart);
-  WatchedMember other(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
+  Alone watched(kBeat, {1}, DetectorKind::kFixed, 0, kStart);
+  Alone other(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
   const Instant last = Learn(watched, 20ms);
   Learn(other, 20ms);
   watched.Use(DetectorKind::kPhi);
@@ -166,7 +174,7 @@ TEST(WatchedMember, ASwapAsksTheOtherOneOfThatWhichBothHaveLearned) {
 }
 
 TEST(WatchedMember, ItAsksEachFourIntervalsAndWhenInDoubtEachOne) {
-  WatchedMember watched(kBeat, {8}, DetectorKind::kFixed, 0, kStart);
+  Alone watched(kBeat, {8}, DetectorKind::kFixed, 0, kStart);
   EXPECT_EQ(watched.NextAsk(), kStart + 150ms) << "overdue by half an interval";
   watched.Asked(kStart + 150ms);
   EXPECT_EQ(watched.NextAsk(), kStart + 250ms);
@@ -183,13 +191,55 @@ TEST(WatchedMember, ItAsksEachFourIntervalsAndWhenInDoubtEachOne) {
 }
 
 TEST(WatchedMember, ALowThresholdIsDoubtToo) {
-  WatchedMember watched(kBeat, {1}, DetectorKind::kFixed, 0, kStart);
+  Alone watched(kBeat, {1}, DetectorKind::kFixed, 0, kStart);
   EXPECT_EQ(watched.NextAsk(), kStart + 100ms) << "reached at 37.5 ms, but no more than once an interval";
   watched.Asked(kStart + 100ms);
   EXPECT_EQ(Settled(watched, kStart + 100ms), "+1");
   ASSERT_TRUE(watched.Heard(1, true, kStart + 190ms));
   EXPECT_EQ(Settled(watched, kStart + 190ms), "-1");
   EXPECT_EQ(watched.NextAsk(), kStart + 227'500us) << "when it is reached again";
+}
+
+TEST(WatchesTest, WhoIsWatchedAlikeSharesAPlanAndNothingOfWhatIsLearned) {
+  Watches watches;
+  WatchedMember& steady = watches.Open(3, kBeat, {8, 1}, DetectorKind::kPhi, kStart);
+  WatchedMember& jumpy = watches.Open(4, kBeat, {1, 8}, DetectorKind::kPhi, kStart);
+  const Instant unheard = watches.Open(5, kBeat, {1, 8}, DetectorKind::kPhi, kStart).NextLevel();
+  EXPECT_EQ(jumpy.plan(), steady.plan());
+  EXPECT_EQ(watches.Find(5)->plan(), steady.plan());
+  EXPECT_NE(watches.Open(6, kBeat, {1}, DetectorKind::kPhi, kStart).plan(), steady.plan());
+  EXPECT_NE(watches.Open(7, 2 * kBeat, {1, 8}, DetectorKind::kPhi, kStart).plan(), steady.plan());
+
+  Alone alone(kBeat, {1, 8}, DetectorKind::kPhi, 0, kStart);
+  const Instant last = Learn(alone, 20ms);
+  Learn(jumpy, 90ms);
+  EXPECT_EQ(Learn(steady, 20ms), last);
+  EXPECT_EQ(steady.NextLevel(), alone.NextLevel());
+  EXPECT_EQ(watches.Find(5)->Level(unheard - 1ns),
+            Alone(kBeat, {1, 8}, DetectorKind::kPhi, 0, kStart).Level(unheard - 1ns));
+  EXPECT_LT(watches.Find(5)->Level(unheard - 1ns), 1);
+  EXPECT_GE(watches.Find(5)->Level(unheard), 1) << "what others do moves no instant that was promised";
+
+  watches.Close(4);
+  EXPECT_EQ(watches.Open(9, kBeat, {1, 8}, DetectorKind::kPhi, kStart).NextLevel(), unheard)
+      << "who sits down where another sat inherits nothing";
+  watches.Close(3);
+  EXPECT_EQ(watches.Open(10, kBeat, {1, 8}, DetectorKind::kPhi, last).NextLevel() - last, unheard - kStart);
+}
+
+TEST(WatchesTest, APlanHasAsManySeatsAsThereAreWatches) {
+  Watches watches;
+  for (int round = 0; round < 3; ++round) {
+    for (PeerId row = 1; row <= Watches::kMax; ++row) {
+      WatchedMember& watched = watches.Open(row, kBeat, {1}, DetectorKind::kPhi, kStart);
+      Learn(watched, Duration(row * 1ms), 50);
+    }
+  }
+  for (PeerId row = 1; row <= Watches::kMax; ++row) {
+    Alone alone(kBeat, {1}, DetectorKind::kPhi, 0, kStart);
+    Learn(alone, Duration(row * 1ms), 50);
+    EXPECT_EQ(watches.Find(row)->NextLevel(), alone.NextLevel()) << row;
+  }
 }
 
 TEST(WatchesTest, TheEarliestIsNext) {
