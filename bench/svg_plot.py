@@ -53,6 +53,34 @@ class LinearScale:
             yield i * step, True
 
 
+class SymlogScale:
+    """Maps values from zero on: linearly up to `knee`, and by their logarithm from there on."""
+
+    def __init__(self, values, knee, begin, end):
+        self.knee = knee
+        self.most = max(self._place(max(values)), 1.0) * 1.06
+        self.least = -0.05 * self.most
+        self.begin, self.end = begin, end
+
+    def _place(self, value):
+        return value / self.knee if value <= self.knee else 1 + math.log10(value / self.knee)
+
+    def __call__(self, value):
+        share = (self._place(value) - self.least) / (self.most - self.least)
+        return self.begin + share * (self.end - self.begin)
+
+    def ticks(self):
+        """Pairs of a value and whether it is labelled."""
+        yield 0.0, True
+        power = self.knee
+        while self._place(power) <= self.most:
+            yield power, True
+            for step in range(2, 10):
+                if self._place(step * power) <= self.most:
+                    yield step * power, False
+            power *= 10
+
+
 def number(value):
     if value == 0:
         return "0"

@@ -224,7 +224,7 @@ Outcome Stm::Entomb(const Input& in, LifeKey key) {
   record->state = State::kInactive;
   record->since = in.now.boot;
   Touch(in.now, *record, in.now.wall);
-  Withdraw(in.now.boot, in.peer);
+  if (config_.doubt_the_doubted) Withdraw(in.now.boot, in.peer);
   return Outcome::kApplied;
 }
 

@@ -97,13 +97,13 @@ class Stm {
   // Another member's committed SUSPECT: a kSuspect of weight rumour_weight, once per (observer, key). An observer that
   // is unknown (kNoPeer), the subject itself, or SUSPECT, INACTIVE or departed here counts for nothing (kZeroWeight);
   // when one becomes so, or is started again, all that it said is taken back: counts fall, holds grow, and a hold that
-  // nobody stands behind any more is cancelled. Observations from outside may begin a hold; behind it they are one
-  // voice without a name, that neither confirms nor condemns. Our own kSuspect stand behind a hold that others began
-  // once they weigh demote_threshold, or with one kDead. At most 8 observers are kept (witnesses.h); beyond:
-  // kFull. What counted while the peer was ACTIVE counts in its hold, too; what was said before a kHealthy is
-  // remembered and counts no more. On a SUSPECT peer a higher key starts hold and confirmers anew, on the old terms
-  // and without a change; at the same key a new word starts a cancelled hold again, and shortens a running one as the
-  // terms say.
+  // nobody stands behind any more is cancelled (but see StmConfig::doubt_the_doubted). Observations from outside may
+  // begin a hold; behind it they are one voice without a name, that neither confirms nor condemns. Our own kSuspect
+  // stand behind a hold that others began once they weigh demote_threshold, or with one kDead. At most 8 observers are
+  // kept (witnesses.h); beyond: kFull. What counted while the peer was ACTIVE counts in its hold, too; what was said
+  // before a kHealthy is remembered and counts no more. On a SUSPECT peer a higher key starts hold and confirmers anew,
+  // on the old terms and without a change; at the same key a new word starts a cancelled hold again, and shortens a
+  // running one as the terms say.
   Outcome Rumour(const Tick& now, PeerId peer, LifeKey key, const Word& word, const HoldTerms& terms,
                  std::vector<StateChange>& changes);
   // Another's committed INACTIVE. It is a rumour of the observer it names; and where the hold runs, and another witness

@@ -30,6 +30,9 @@ struct StmConfig {
   std::uint32_t rumour_weight = 5;       // of another's committed SUSPECT; 0: rumours count for nothing
   bool verdicts = true;                  // another's committed INACTIVE counts (SWIM); false: it is counted only
   bool obey_verdicts = false;            // and commits INACTIVE at once, as in the SWIM paper; for comparisons
+  // The word of who is SUSPECT, INACTIVE or departed here counts for nothing; false: everybody's counts, as in the SWIM
+  // paper; for comparisons.
+  bool doubt_the_doubted = true;
   Revive revive = Revive::kRefutation;
   Duration max_future_skew = std::chrono::seconds(30);  // how far ahead of our wall clock an observation may be; >= 0
   Duration max_age = std::chrono::seconds(90);          // how old it may be, and how long an idle record is kept; > 0

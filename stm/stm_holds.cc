@@ -148,7 +148,7 @@ void Stm::CommitSuspect(const Input& in, Record& record, Transition transition, 
   IdleOf(record).Cancel(record.peer);
   ClearCount(record);
   record.terms = terms;
-  Withdraw(in.now.boot, in.peer);
+  if (config_.doubt_the_doubted) Withdraw(in.now.boot, in.peer);
 }
 
 void Stm::CommitInactive(const Input& in, Record& record, Transition transition) {
@@ -156,7 +156,7 @@ void Stm::CommitInactive(const Input& in, Record& record, Transition transition)
   IdleOf(record).Cancel(record.peer);
   ClearCount(record);
   StopHold(record);
-  Withdraw(in.now.boot, in.peer);
+  if (config_.doubt_the_doubted) Withdraw(in.now.boot, in.peer);
 }
 
 void Stm::CommitActive(const Input& in, Record& record, Transition transition) {

@@ -133,7 +133,7 @@ void Stm::EndDoubt(Record& record) {
 bool Stm::Counts(PeerId observer) const {
   if (observer == kNoPeer) return false;
   const Record* record = Find(observer);
-  return record == nullptr || record->state == State::kActive;
+  return record == nullptr || record->state == State::kActive || !config_.doubt_the_doubted;
 }
 
 void Stm::Unmention(PeerId observer) {

@@ -281,6 +281,9 @@ void CheckBeats(const Config& c, Check& check) {
 }
 
 void CheckProbing(const Config& c, Check& check) {
+  if (c.probing != Probing::kRandom && c.probing != Probing::kStaggered) {
+    check.Fail("probing", absl::StrCat(static_cast<unsigned>(c.probing)), "must be random or staggered");
+  }
   check.Count("attempts", c.attempts, 1, kAttemptsMax);
   check.Count("relays", c.relays, 0, kRelaysMax);
   check.Range("relay_after", c.relay_after, 0.0, 1.0);
@@ -388,6 +391,7 @@ StmConfig Config::Stm() const {
           .promote_threshold = promote_threshold,
           .rumour_weight = rumour_weight,
           .obey_verdicts = !rules.confirm_is_a_word,
+          .doubt_the_doubted = rules.doubt_the_doubted,
           .max_records = members_max};
 }
 

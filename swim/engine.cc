@@ -47,6 +47,7 @@ void Engine::Wake(const Tick& now, Outbox& out) { impl_->Wake(now, out); }
 absl::Status Engine::Order(const Tick& now, const Command& command, Outbox& out) {
   return impl_->Order(now, command, out);
 }
+void Engine::HoldProbes(const Tick& now, bool hold, Outbox& out) { impl_->HoldProbes(now, hold, out); }
 Instant Engine::NextWake() const { return impl_->NextWake(); }
 std::uint64_t Engine::Fingerprint() const { return impl_->Fingerprint(); }
 const Counters& Engine::counters() const { return impl_->counters(); }
@@ -167,8 +168,9 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
 
 Instant Engine::Impl::ComputeWake() const {
   if (phase_ == Phase::kGone) return kNever;
-  Instant wake = std::min({next_period_, rounds_.NextDue(), relays_.next(), next_gossip_, next_contact_,
-                           stm_.NextDeadline(), leave_until_, next_farewell_, watches_.next(), watchers_.next()});
+  Instant wake =
+      std::min({next_period_, probes_held_ ? kNever : rounds_.NextDue(), stagger_.next(), relays_.next(), next_gossip_,
+                next_contact_, stm_.NextDeadline(), leave_until_, next_farewell_, watches_.next(), watchers_.next()});
   if (!row_timers_.empty()) wake = std::min(wake, row_timers_.top().when);
   if (!beat_timers_.empty() && phase_ == Phase::kRunning) wake = std::min(wake, beat_timers_.top().when);
   return wake;
@@ -185,6 +187,7 @@ void Engine::Impl::RunTimers(Outbox& out) {
   if (relays_.next() <= now) NackDue(out);
   if (next_period_ <= now) PeriodTick(out);
   if (rounds_.NextDue() <= now) RoundsDue(out);
+  if (stagger_.next() <= now) TurnsDue(out);
   BeatsDue(out);
   TimersOfRows(out);
   if (stm_.NextDeadline() <= now) {
@@ -200,6 +203,7 @@ void Engine::Impl::RunTimers(Outbox& out) {
 // Rule G: the first news after a quiet time goes out at once, more of it in rounds.
 void Engine::Impl::GossipIfDue(Outbox& out) {
   next_gossip_ = kNever;
+  if (probes_held_) return;
   if (news_.empty() || table_.ring_size() == 0) {
     gossip_due_ = now_.boot + config_.gossip_interval;
     return;

@@ -121,6 +121,15 @@ class Engine {
   // FailedPrecondition after a leave or a displacement; InvalidArgument names the field.
   absl::Status Order(const Tick& now, const Command& command, Outbox& out);
 
+  // For simulations alone of processes whose prober and gossiper are threads of their own, as those of memberlist are, and
+  // get stuck in their first send while sends are blocked; no shell of an event loop has a use for it. While held, one
+  // probe round at most is open: where none is the next that is due begins, and its first ping is the last thing that the
+  // prober says; rounds begun earlier send no further attempts. No round of its own accord goes to gossip. All else goes
+  // on: what is received is answered, suspicions run out, their verdicts wait to be gossiped. When the hold ends, a round
+  // that still had something to send and whose end has passed asks its relays and is over at once, and no ack of it counts
+  // any more; other rounds go on.
+  void HoldProbes(const Tick& now, bool hold, Outbox& out);
+
   Instant NextWake() const;           // kNever: it has left, or was displaced
   std::uint64_t Fingerprint() const;  // over all outputs so far
   const Counters& counters() const;

@@ -59,7 +59,10 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
       if (change.transition == Transition::kRefuted && change.from == State::kSuspect) {
         refutations_.Refuted(row, now_.boot);
       }
-      if (change.from == State::kInactive && kind == EventKind::kRecovered) RepairWith(out, row, /*reconnect=*/true);
+      if (change.from == State::kInactive && kind == EventKind::kRecovered) {
+        RepairWith(out, row, /*reconnect=*/true);
+        ResumeWatches(out, row);
+      }
       break;
     case State::kSuspect: {
       kind = EventKind::kSuspected;

@@ -3,6 +3,7 @@
 //   engine.cc           the contract: each input is begun, handled, finished; wake and its timers
 //   engine_frames.cc    frames out and in: ping, ack, ping-req, relayed ack, nack, gossip
 //   engine_probe.cc     the probe rounds
+//   engine_stuck.cc     a prober that is stuck in a send, for simulations
 //   engine_doubt.cc     what is done about members that others accuse, and about the dead
 //   engine_beat.cc      heartbeats, where members send them to each other instead
 //   engine_updates.cc   news about members: which holds, and what the STM makes of it
@@ -37,6 +38,7 @@
 #include "swim/refutations.h"
 #include "swim/relays.h"
 #include "swim/reminders.h"
+#include "swim/stagger.h"
 #include "swim/suspicions.h"
 #include "swim/watchers.h"
 #include "swim/watches.h"
@@ -56,6 +58,7 @@ class Engine::Impl {
   void Report(const Tick& now, const Address& about, Trouble trouble, Outbox& out);
   void Wake(const Tick& now, Outbox& out);
   absl::Status Order(const Tick& now, const Command& command, Outbox& out);
+  void HoldProbes(const Tick& now, bool hold, Outbox& out);
   Instant NextWake() const { return wake_; }
   std::uint64_t Fingerprint() const { return fingerprint_; }
   const Counters& counters() const { return counters_; }
@@ -148,6 +151,9 @@ class Engine::Impl {
   Duration Length(const ProbeRound& round) const;
   bool RelaysDue(const ProbeRound& round) const;
   void PeriodTick(Outbox& out);
+  void ProbeNext(Outbox& out);
+  void TurnsDue(Outbox& out);
+  bool HasOwnRounds(PeerId target) const;
   ProbeRound* StartRound(Outbox& out, PeerId target, Instant end, bool stream_first = false);
   Duration Period() const;
   void RoundsDue(Outbox& out);
@@ -173,6 +179,11 @@ class Engine::Impl {
   Reason RoundReason(const ProbeRound& round) const;
   Cause RoundCause(const ProbeRound& round) const;
   bool HoldRuns(PeerId row) const;
+
+  // --- engine_stuck.cc
+  // A round that is open is stuck in a send, or waits for its end: a prober that does one after the other begins none.
+  bool ProberStuck() const { return probes_held_ && rounds_.NextDue() != kNever; }
+  void EndStuckRound(Outbox& out, ProbeRound& round);
 
   // --- engine_beat.cc
   void OpenLink(PeerId row);
@@ -263,6 +274,7 @@ class Engine::Impl {
   void OnWatch(Outbox& out, const Address& from, const Frame& frame, PeerId sender);
   void OnPulse(Outbox& out, const Frame& frame, PeerId sender);
   void AskForPulses(Outbox& out, PeerId row, WatchedMember& watched);
+  void SendToWatched(Outbox& out, PeerId row, const Frame& frame);
   void PulsesDue(Outbox& out);
   void WatchesDue(Outbox& out);
   void SettleWatch(Outbox& out, PeerId row, WatchedMember& watched);
@@ -270,6 +282,7 @@ class Engine::Impl {
   void SwapWatches(Outbox& out, DetectorKind detector);
   void RestartWatches(Outbox& out, PeerId row);
   void SuspendWatches(PeerId row);
+  void ResumeWatches(Outbox& out, PeerId row);
   void CloseWatches(Outbox& out, PeerId row, const char* why);
   void EndAllWatches(Outbox& out);
   void EndWatch(Outbox& out, PeerId row, absl::Status why);
@@ -299,6 +312,7 @@ class Engine::Impl {
   Watchers watchers_;
   Dissemination news_;
   ProbeRounds rounds_;
+  Stagger stagger_;
   Relays relays_;
   Suspicions suspicions_;
   Refutations refutations_;
@@ -324,10 +338,11 @@ class Engine::Impl {
   bool joined_ = false;      // at least one sync as a newcomer succeeded
   bool slept_long_ = false;  // long enough to have been declared dead meanwhile
   std::uint64_t periods_ = 0;
-  Instant heard_{};          // when anybody was last heard; time that we slept does not count
-  Instant deaf_until_{};     // so far a gap without anybody is taken into account
-  Instant partner_heard_{};  // when a member was, by a frame of any kind: of use where there is but one other
-  bool buried_ = false;      // by an update of the frame in hand
+  Instant heard_{};                // when anybody was last heard; time that we slept does not count
+  Instant deaf_until_{};           // so far a gap without anybody is taken into account
+  Instant partner_heard_{};        // when a member was, by a frame of any kind: of use where there is but one other
+  bool buried_ = false;       // by an update of the frame in hand
+  bool probes_held_ = false;  // HoldProbes
 
   Instant next_period_ = kNever;
   Instant next_gossip_ = kNever;  // kNever: nothing to send

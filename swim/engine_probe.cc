@@ -82,20 +82,20 @@ void Engine::Impl::PeriodTick(Outbox& out) {
   RoundsDue(out);
   if (phase_ != Phase::kRunning) {
     next_period_ = kNever;
+    stagger_.Clear();
     return;
   }
   ++periods_;
   const Duration period = Period();
   next_period_ = next_period_ + period > now ? next_period_ + period : now + period;
   if (config_.beats()) return;  // the tick alone goes on: an engine without a next wake is one that is over
-  const auto& accused = suspicions_.own();
-  for (std::uint32_t tries = 0; tries < table_.ring_size(); ++tries) {
-    const PeerId target = table_.NextInRound(random_);
-    // Those that we accuse have rounds of their own.
-    if (tries < kExtraRoundsMax && std::find(accused.begin(), accused.end(), target) != accused.end()) continue;
-    StartRound(out, target, next_period_);
-    break;
+  if (ProberStuck()) return;
+  if (config_.probing == Probing::kStaggered) {
+    stagger_.Reform(table_, now, config_.period, random_);
+  } else {
+    ProbeNext(out);
   }
+  const auto& accused = suspicions_.own();
   for (std::size_t i = 0; config_.rules.accusers_go_on && i < accused.size() && i < kExtraRoundsMax; ++i) {
     StartRound(out, accused[i], next_period_);
   }
@@ -106,9 +106,35 @@ void Engine::Impl::PeriodTick(Outbox& out) {
   if (periods_ % config_.reconnect_periods == 0) TryDeadMember(out);
 }
 
+// Random probing: the next of the shuffled round.
+void Engine::Impl::ProbeNext(Outbox& out) {
+  // Two passes less one meet everybody; in a large group so many tries find somebody who is not accused.
+  for (std::uint32_t tries = 0; tries < 2 * table_.ring_size(); ++tries) {
+    const PeerId target = table_.NextInRound(random_);
+    if (tries < 2 * kExtraRoundsMax && HasOwnRounds(target)) continue;
+    StartRound(out, target, next_period_);
+    break;
+  }
+}
+
+// Staggered probing: whose turn it is.
+void Engine::Impl::TurnsDue(Outbox& out) {
+  while (stagger_.next() <= now_.boot) {
+    const PeerId target = stagger_.Take(table_, now_.boot, Period());
+    if (target == kNoPeer || HasOwnRounds(target)) continue;
+    if (ProbeRound* round = StartRound(out, target, now_.boot + Period()); round != nullptr) round->in_turn = true;
+  }
+}
+
+// Those that we accuse have rounds of their own.
+bool Engine::Impl::HasOwnRounds(PeerId target) const {
+  const auto& accused = suspicions_.own();
+  return config_.rules.accusers_go_on && std::find(accused.begin(), accused.end(), target) != accused.end();
+}
+
 // Null: a round at it is open already, or there is no room for one more.
 ProbeRound* Engine::Impl::StartRound(Outbox& out, PeerId target, Instant end, bool stream_first) {
-  if (rounds_.FindOpen(target) != nullptr) return nullptr;
+  if (rounds_.FindOpen(target) != nullptr || ProberStuck()) return nullptr;
   ProbeRound* round = rounds_.Open(target, table_[target].id, now_.boot, end);
   if (round == nullptr) return nullptr;
   round->stream_first = stream_first;
@@ -119,6 +145,7 @@ ProbeRound* Engine::Impl::StartRound(Outbox& out, PeerId target, Instant end, bo
 
 void Engine::Impl::RoundsDue(Outbox& out) {
   rounds_.ForEachOpen([&](ProbeRound& round) {
+    if (probes_held_ && !round.last_sent) return;
     if (round.end <= now_.boot) {
       EndRound(out, round);
     } else if (round.next_attempt <= now_.boot) {

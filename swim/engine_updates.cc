@@ -229,8 +229,12 @@ void Engine::Impl::ApplySame(Outbox& out, PeerId row, const Update& update, Sour
   const MemberStatus status = table_[row].status;
   switch (update.kind) {
     case UpdateKind::kAlive:
+      // The key was heard of by an accusation first, or by news that was too small for tags.
       if (update.detailed && !table_[row].detailed) {
+        const bool changed = table_[row].who->tags != update.tags || table_[row].address != update.address;
+        if (!TakeAddress(out, row, update)) return;
         TakeDetails(row, update);
+        if (changed && status == MemberStatus::kActive) Emit(out, EventKind::kUpdated, row, status, {});
         PassOn(row, source);
       }
       if (status != MemberStatus::kActive && (status != MemberStatus::kSuspect || HoldRuns(row))) AnswerLater(row);
@@ -362,7 +366,8 @@ void Engine::Impl::MergeAccusers(PeerId row, const Update& update) {
 }
 
 std::uint32_t Engine::Impl::Confidence(PeerId observer) const {
-  return observer != kNoPeer && table_[observer].status == MemberStatus::kActive ? 1 : 0;
+  if (observer == kNoPeer) return 0;
+  return table_[observer].status == MemberStatus::kActive || !config_.rules.doubt_the_doubted ? 1 : 0;
 }
 
 // What a joiner learns from its sync is news to nobody else.

@@ -87,7 +87,7 @@ absl::Status Engine::Impl::TakeUnwatch(Outbox& out, const Unwatch& order) {
   if (row == kNoPeer || watches_.Find(row) == nullptr) {
     return absl::NotFoundError(absl::StrCat("member = ", Quoted(order.member), ": it is not watched"));
   }
-  Send(out, table_[row].address, Header(FrameType::kWatch, 0), Purpose::kWatch, {}, false);
+  SendToWatched(out, row, Header(FrameType::kWatch, 0));
   EndWatch(out, row, absl::OkStatus());
   return absl::OkStatus();
 }
@@ -106,13 +106,16 @@ absl::StatusOr<double> Engine::Impl::Level(const Tick& now, std::string_view mem
 
 void Engine::Impl::AskForPulses(Outbox& out, PeerId row, WatchedMember& watched) {
   watched.Asked(now_.boot);
-  // Where another name has its address, that one is not to be asked.
-  if (table_.FindAddress(table_[row].address) == row) {
-    Frame request = Header(FrameType::kWatch, watched.asked_sequence());
-    request.interval = watched.interval();
-    Send(out, table_[row].address, request, Purpose::kWatch, {}, false);
-  }
+  Frame request = Header(FrameType::kWatch, watched.asked_sequence());
+  request.interval = watched.interval();
+  SendToWatched(out, row, request);
   watches_.Schedule(row, watched);
+}
+
+// Where another name has its address, that one is meant by nothing of this.
+void Engine::Impl::SendToWatched(Outbox& out, PeerId row, const Frame& frame) {
+  if (table_.FindAddress(table_[row].address) != row) return;
+  Send(out, table_[row].address, frame, Purpose::kWatch, {}, false);
 }
 
 // Frames of an unknown sender, of a former life or of an earlier incarnation are of no use.
@@ -225,6 +228,14 @@ void Engine::Impl::RestartWatches(Outbox& out, PeerId row) {
 void Engine::Impl::SuspendWatches(PeerId row) {
   watchers_.Drop(row);
   if (WatchedMember* watched = watches_.Find(row); watched != nullptr) watched->GiveUp();
+}
+
+// It was dead, and is not: what is known of its level is old.
+void Engine::Impl::ResumeWatches(Outbox& out, PeerId row) {
+  WatchedMember* watched = watches_.Find(row);
+  if (watched == nullptr) return;
+  watched->Resume();
+  AskForPulses(out, row, *watched);
 }
 
 // The member is gone.

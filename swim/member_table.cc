@@ -138,6 +138,7 @@ void MemberTable::SetKey(PeerId row, LifeKey key) {
     r.id = MemberId(r.who->name, key.generation);
     by_id_.insert(row);
   }
+  if (r.key != key && row != kSelf) r.detailed = false;
   r.key = key;
   digest_ += Term(r);
   Changed(row);

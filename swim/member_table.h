@@ -31,7 +31,7 @@ struct Row {
   const Identity* who = nullptr;  // null: the row is free
   std::uint32_t ring = kNoPeer;   // position in the probe ring; kNoPeer: not in it
   MemberStatus status = MemberStatus::kActive;
-  bool detailed = false;  // its tags are known
+  bool detailed = false;  // its tags are known as they are at this key
 };
 static_assert(sizeof(Row) <= 64);
 
@@ -64,6 +64,7 @@ class MemberTable {
   PeerId Add(std::string_view name, const Address& address, LifeKey key, MemberStatus status, Random& random);
   void Remove(PeerId row);
   void SetStatus(PeerId row, MemberStatus status, Random& random);
+  // Of another than ourselves, the tags may be others at another key: it is not detailed until they are set.
   void SetKey(PeerId row, LifeKey key);
   void SetAddress(PeerId row, const Address& address);
   void SetDetails(PeerId row, std::string_view tags, std::uint8_t version_min, std::uint8_t version_max);

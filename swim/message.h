@@ -43,6 +43,7 @@ inline constexpr std::uint8_t kFlagReunion = 8;   // sync: after a separation; w
 inline constexpr std::uint8_t kFlagAsks = 16;     // heartbeat: answer with one at once
 inline constexpr std::uint8_t kFlagExtra = 32;    // heartbeat: outside the rhythm (answers, repeats); pulse: the first
 inline constexpr std::uint8_t kFlagFull = 64;     // pulse: none will come, for I have no room for one more watcher
+inline constexpr std::uint8_t kFlagShift = 128;   // ack: it has a shift
 
 enum class Refusal : std::uint8_t {
   kNameInUse = 1,
@@ -89,6 +90,7 @@ struct Frame {
   std::uint16_t incarnation = 0;       // low 16 bits of the sender's
   std::uint32_t sequence = 0;          // chosen by the asker, echoed in the answer; heartbeat, pulse: one more each
   std::uint32_t digest = 0;            // ping, heartbeat: of the sender's table
+  std::int16_t shift = 0;              // ack: so much later is the asker to probe, in 4096ths of a period
   std::uint32_t watermark = 0;         // heartbeat: the highest sequence of the receiver's heartbeats seen; 0: none
   Duration interval{};                 // watch: of the pulses, whole milliseconds, <= 2^32 - 1; 0: no more of them
   std::uint64_t target = 0;            // ping-req: whom to probe; relayed ack: who answered

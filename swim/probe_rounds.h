@@ -34,6 +34,7 @@ struct ProbeRound {
   bool last_sent = false;      // no further attempt; it waits for the end
   bool refused = false;        // its port refused a connection
   bool local_trouble = false;  // we could not send: proves nothing
+  bool in_turn = false;        // of staggered probing: its target may shift the next one
   bool stream_first = false;   // the first attempt goes over the stream, too: its port is said to refuse
   std::uint8_t attempts = 0;   // sent
   std::uint8_t asked = 0;      // relays
@@ -74,6 +75,8 @@ class ProbeRounds {
   ProbeRound* Open(PeerId target, std::uint64_t target_id, Instant start, Instant end);
   // The round and attempt that an answer belongs to; null: none that is open or closed lately.
   ProbeRound* Find(std::uint32_t sequence, std::uint32_t* attempt);
+  // Whether it may be the first attempt of a round of its sender's.
+  static bool IsFirst(std::uint32_t sequence) { return (sequence & 0x80000007) == 0 && sequence > 7; }
   // The open round at a member; null: none.
   ProbeRound* FindOpen(PeerId target);
   void Close(ProbeRound& round, Instant ack_until);

@@ -44,11 +44,14 @@ class WatchedMember {
   // before (in serial arithmetic: numbers may wrap), and nothing changes.
   bool Heard(std::uint32_t sequence, bool first, Instant now);
   std::uint32_t sequence() const { return sequence_; }  // the highest that was heard
-  // It was declared dead: the gap up to its next pulse is no interval, and it is asked at most each kDeadInterval.
+  // It was declared dead: the gap up to its next pulse is no interval, and until then it is asked at most each
+  // kDeadInterval.
   void GiveUp() {
     in_rhythm_ = false;
     dead_ = true;
   }
+  // It is not dead after all, and may be asked as ever.
+  void Resume() { dead_ = false; }
   // A new life of it: nothing is known, and its first pulse is awaited from now on.
   void Restarted(Instant now);
   // We did not run for so long: that time does not count.

@@ -30,6 +30,7 @@ std::size_t FixedSize(const Frame& frame) {
     case FrameType::kPing:
       return kHeadSize + 4;
     case FrameType::kAck:
+      return kHeadSize + ((frame.flags & kFlagShift) != 0 ? 2 : 0);
     case FrameType::kNack:
     case FrameType::kGossip:
     case FrameType::kPulse:
@@ -73,6 +74,8 @@ void WriteFixed(const Frame& frame, ByteWriter& writer) {
     case FrameType::kPing:
       return writer.Fixed(frame.digest);
     case FrameType::kAck:
+      if ((frame.flags & kFlagShift) != 0) writer.Fixed(static_cast<std::uint16_t>(frame.shift));
+      return;
     case FrameType::kNack:
     case FrameType::kGossip:
     case FrameType::kPulse:
@@ -129,6 +132,8 @@ bool ReadFixed(ByteReader& reader, Frame& frame) {
       frame.digest = reader.Fixed<std::uint32_t>();
       break;
     case FrameType::kAck:
+      if ((frame.flags & kFlagShift) != 0) frame.shift = static_cast<std::int16_t>(reader.Fixed<std::uint16_t>());
+      break;
     case FrameType::kNack:
     case FrameType::kGossip:
     case FrameType::kPulse:

@@ -75,6 +75,7 @@ TEST(Protocols, DifferInWhatTheirPapersSay) {
   EXPECT_FALSE(swim.rules.confirm_is_a_word);
   EXPECT_EQ(lifeguard.local_health_max, 8U);
   EXPECT_TRUE(lifeguard.rules.tell_the_suspect);
+  EXPECT_FALSE(lifeguard.rules.doubt_the_doubted);
   EXPECT_FALSE(lifeguard.stream_ping);
   EXPECT_EQ(memberlist.hold_alpha, 4);
   EXPECT_TRUE(memberlist.stream_ping);

@@ -1,6 +1,7 @@
 // The benchmarks of groups in trouble: what they count, by hand on short logs; their points; and short runs of them.
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include "bench/hardship/report.h"
 #include "bench/hardship/variants.h"
 #include "bench/lifeguard/point.h"
+#include "bench/lifeguard/published.h"
 #include "bench/lifeguard/summary.h"
 #include "bench/lifeguard/tally.h"
 #include "bench/lifeguard/trial.h"
@@ -153,6 +155,28 @@ TEST(PointTest, NamesAreReadBack) {
   }
 }
 
+TEST(PointTest, SamplesOfSeedsInARowAreTheWhole) {
+  const std::vector<Point> all = IntervalPoints();
+  EXPECT_EQ(Sample(all, 1, 3000), all);
+  std::multiset<std::uint64_t> salts;
+  for (std::uint64_t seed = 3000; seed < 3007; ++seed) {
+    for (const Point& point : Sample(all, 7, seed)) salts.insert(SaltOf(point));
+  }
+  EXPECT_THAT(salts, SizeIs(432));
+  EXPECT_EQ(std::set<std::uint64_t>(salts.begin(), salts.end()).size(), 432U);
+  EXPECT_EQ(Sample(all, 432, 433), std::vector<Point>{all[1]});
+}
+
+TEST(BlockTest, NamesAreReadBack) {
+  std::set<std::string_view> names;
+  for (const Block block : kBlocks) {
+    EXPECT_EQ(ParseBlock(Name(block)), block);
+    names.insert(Name(block));
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAre("blocked", "prober", "frozen"));
+  EXPECT_FALSE(ParseBlock("both").has_value());
+}
+
 Trial Small(std::string_view protocol, const Point& point) {
   Trial trial;
   trial.config = ProtocolConfig(protocol).value();
@@ -178,7 +202,7 @@ TEST(TrialTest, EveryProtocolDetectsAndNektonAccusesNobody) {
 }
 
 TEST(TrialTest, AThresholdRunEndsWhenAllAreWell) {
-  for (const Block block : {Block::kBlocked, Block::kFrozen}) {
+  for (const Block block : kBlocks) {
     Trial trial = Small("nekton", {2, 512, std::nullopt});
     trial.block = block;
     const TrialResult result = RunTrial(trial);
@@ -186,6 +210,22 @@ TEST(TrialTest, AThresholdRunEndsWhenAllAreWell) {
     EXPECT_EQ(result.removed, 0U);
     EXPECT_LT(result.load.member_seconds, 16 * 60);
   }
+}
+
+// An event loop accuses one healthy member after the other, a stuck prober one in each anomaly. Where nothing runs on,
+// nobody is condemned; and those that suffer are found alike.
+TEST(TrialTest, WhichProcessItIsDecidesAboutSwim) {
+  std::map<Block, TrialResult> results;
+  for (const Block block : kBlocks) {
+    Trial trial = Small("swim", {2, 16384, 64});
+    trial.block = block;
+    results[block] = RunTrial(trial);
+    EXPECT_EQ(results[block].anomalies, 16U);
+    EXPECT_THAT(results[block].first, testing::Not(IsEmpty()));
+  }
+  EXPECT_GT(results[Block::kProber].false_positives, 0U);
+  EXPECT_GT(results[Block::kBlocked].false_positives, 2 * results[Block::kProber].false_positives);
+  EXPECT_EQ(results[Block::kFrozen].false_positives, 0U);
 }
 
 TEST(TrialTest, TheSameSeedGivesTheSameRun) {
@@ -222,6 +262,36 @@ TEST(LifeguardSummaryTest, TakesLatenciesOfLongAnomaliesAlone) {
   EXPECT_EQ(json["long_anomalies_missed"], 4);
   EXPECT_EQ(json["removed_by_block_ms"]["8192"]["removed"], 1);
   EXPECT_THAT(summary.Text(), HasSubstr("1/16384/64 seed 1001: 3 FP"));
+}
+
+TEST(PublishedTest, HasTheKeysAndColumnsOfOurs) {
+  Summary ours("swim", Block::kProber, 1000);
+  TrialResult result;
+  result.gathered = true;
+  ours.Add({1, 16384, 64}, 1000, result);
+  const auto our_line = nlohmann::json::parse(ours.JsonLine("interval"));
+  ASSERT_THAT(PublishedResults(), SizeIs(2));
+  for (const Published& published : PublishedResults()) {
+    const auto line = nlohmann::json::parse(JsonLine(published));
+    EXPECT_EQ(line["published"], true);
+    for (const char* const key : {"experiment", "protocol", "points", "runs", "fp", "fp_at_healthy", "fp_per_run",
+                                  "fp_at_healthy_per_run", "first_detection", "full_dissemination"}) {
+      EXPECT_TRUE(line.contains(key) && our_line.contains(key)) << key;
+    }
+    for (const char* const key : {"median_s", "p99_s", "p999_s"}) {
+      EXPECT_TRUE(line["first_detection"].contains(key) && our_line["first_detection"].contains(key)) << key;
+    }
+    const std::string text = Text(published);
+    EXPECT_EQ(text.find('\n'), Summary::TextHead().find('\n')) << text;
+  }
+  const auto swim = nlohmann::json::parse(JsonLine(PublishedResults()[0]));
+  EXPECT_EQ(swim["protocol"], "swim");
+  EXPECT_NEAR(swim["fp_per_run"].get<double>(), 78.5, 0.05);
+  EXPECT_NEAR(swim["fp_at_healthy_per_run"].get<double>(), 0.307, 0.0005);
+  const auto lifeguard = nlohmann::json::parse(JsonLine(PublishedResults()[1]));
+  EXPECT_EQ(lifeguard["protocol"], "lifeguard");
+  EXPECT_NEAR(lifeguard["fp_per_run"].get<double>(), 1.20, 0.005);
+  EXPECT_NEAR(lifeguard["fp_at_healthy_per_run"].get<double>(), 0.0058, 0.00005);
 }
 
 TEST(HardshipTest, NamesAreUniqueAndFound) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "swim/tags.h"
 #include "tests/cluster.h"
 #include "tests/engine_holds.h"
 
@@ -35,6 +36,62 @@ TEST(EngineAccusation, OfStrangersMakesUsLookOurselvesInTheNextPeriod) {
     rig.Run(1s);
     EXPECT_EQ(rig.SentTo(rig[1], FrameType::kPing).size(), 1u) << "once, and not for every copy";
   }
+}
+
+TEST(EngineAccusation, OfTheSuspectCountsWithoutTheRule) {
+  for (const bool rule : {true, false}) {
+    Config config = Rig::Lan();
+    config.rules.doubt_the_doubted = rule;
+    Rig rig(config);
+    rig.Know(40);
+    rig.Gossip(rig[3], {Suspect(rig[2], {&rig[3]})});
+    ASSERT_EQ(rig.StateOf(rig[2]), "SUSPECT 0");
+    rig.Gossip(rig[3], {Suspect(rig[1], {&rig[2]})});
+    EXPECT_EQ(rig.StateOf(rig[1]), rule ? "ACTIVE 0" : "SUSPECT 0");
+    rig.Gossip(rig[3], {Suspect(rig[4], {&rig[2]}, 1)});
+    EXPECT_EQ(rig.StateOf(rig[4]), rule ? "ACTIVE 0" : "SUSPECT 1");
+  }
+}
+
+// Its key rose by what another said of it, so its tags are still those of the key before, until it says itself.
+TEST(EngineAccusation, AtANewKeyHidesNoTagsOfThatKey) {
+  for (const bool accusation_first : {true, false}) {
+    Rig rig;
+    rig.NewPeer().key.incarnation = 5;
+    rig[1].tags = EncodeTags({{"a", "old"}}).value();
+    rig.Know(6);
+    Peer now = rig[1];
+    now.key.incarnation = 6;
+    now.tags = EncodeTags({{"a", "new"}}).value();
+    if (accusation_first) rig.Gossip(rig[4], {Suspect(now, {&rig[2]})});
+    rig.Gossip(rig[3], {Alive(now)});
+    if (!accusation_first) rig.Gossip(rig[4], {Suspect(now, {&rig[2]})});
+    EXPECT_EQ(rig.StateOf(now), "SUSPECT 6");
+    EXPECT_EQ(rig.Member("m1")->tags.at("a"), "new");
+  }
+}
+
+// Nor does news that was too small for the tags.
+TEST(EngineAccusation, NewsWithoutTagsAtANewKeyHidesThemNeither) {
+  Rig rig;
+  rig.NewPeer().tags = EncodeTags({{"a", "old"}}).value();
+  rig.Know(6);
+  Peer now = rig[1];
+  now.key.incarnation = 1;
+  now.tags = EncodeTags({{"a", "new"}}).value();
+  Update small = Alive(now);
+  small.detailed = false;
+  small.tags = {};
+  rig.Gossip(rig[3], {small});
+  EXPECT_EQ(rig.StateOf(now), "ACTIVE 1");
+  EXPECT_EQ(rig.Member("m1")->tags.at("a"), "old") << "as far as we know";
+  rig.events.clear();
+  rig.Gossip(rig[4], {Alive(now)});
+  EXPECT_EQ(rig.Member("m1")->tags.at("a"), "new");
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events[0].kind, EventKind::kUpdated);
+  rig.Gossip(rig[5], {Alive(now)});
+  EXPECT_EQ(rig.events.size(), 1u) << "once";
 }
 
 // Whenever in a period it comes, a member that answers after 150 ms is not suspected for it: the round is a whole one.

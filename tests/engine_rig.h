@@ -252,6 +252,10 @@ class Rig {
     engine->Report(now, about, trouble, out_);
     Drain();
   }
+  void HoldProbes(bool hold) {
+    engine->HoldProbes(now, hold, out_);
+    Drain();
+  }
   absl::Status Order(const Command& command) {
     const absl::Status status = engine->Order(now, command, out_);
     Drain();

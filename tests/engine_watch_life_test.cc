@@ -102,6 +102,37 @@ TEST(EngineWatchLife, ADeadOneIsAskedEveryFiveSeconds) {
   EXPECT_THAT(rig.SentTo(rig[1], FrameType::kWatch), SizeIs(4));
 }
 
+TEST(EngineWatchLife, OneThatIsNotDeadAfterAllIsAskedAtOnceAndAgain) {
+  for (const Duration interval : {kBeat, Duration(60s)}) {
+    WatchRig rig;
+    rig.Watch({1000}, interval);
+    rig.Silence();
+    rig.Gossip(rig[2], {Dead(rig[1], {&rig[2], &rig[3]})});
+    rig.Run(30s);
+    ASSERT_EQ(rig.StateOf(rig[1]), "INACTIVE 0");
+    rig.Clear();
+    rig.Gossip(rig[2], {Alive(rig[1], 1)});
+    ASSERT_EQ(rig.StateOf(rig[1]), "ACTIVE 1");
+    EXPECT_THAT(rig.SentTo(rig[1], FrameType::kWatch), SizeIs(1));
+    rig.Run(2 * interval);
+    EXPECT_THAT(rig.SentTo(rig[1], FrameType::kWatch), SizeIs(3)) << "each interval, for the pulse is overdue";
+  }
+}
+
+// Another name has taken the address of one that we watched.
+TEST(EngineWatchLife, NothingOfAWatchGoesToWhoeverHasTheAddressNow) {
+  WatchRig rig;
+  rig.Watch({8});
+  const Peer heir{"heir", rig[1].address, {Rig::kGeneration + 1, 0}};
+  rig.Gossip(rig[2], {Alive(heir)});
+  rig.Watch({8}, kBeat, "heir");
+  rig.Clear();
+  ASSERT_TRUE(rig.Order(Unwatch{"m1"}).ok());
+  EXPECT_THAT(rig.Sent(FrameType::kWatch), SizeIs(0)) << "it would end the watch of the other";
+  ASSERT_TRUE(rig.Order(Unwatch{"heir"}).ok());
+  EXPECT_THAT(rig.Sent(FrameType::kWatch), SizeIs(1));
+}
+
 TEST(EngineWatchLife, TheOtherSideMayBeFull) {
   WatchRig rig;
   rig.Watch({8});

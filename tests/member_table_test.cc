@@ -90,6 +90,7 @@ class Twins {
   }
   void SetKey(PeerId row, LifeKey key) {
     table_.SetKey(row, key);
+    if (row != kSelf && rows_[row].key != key) rows_[row].detailed = false;
     rows_[row].key = key;
   }
   void SetAddress(PeerId row, const Address& address) {

@@ -112,6 +112,52 @@ TEST(SimulatorFaults, ABlockedMembersTimersRunOn) {
   EXPECT_EQ(watch.own[0], begin + 4s);
 }
 
+TEST(SimulatorFaults, AStuckProberBeginsOneRound) {
+  Cluster c({.nodes = 3});
+  ASSERT_TRUE(c.Converge());
+  c.RunFor(5s);
+  Watch watch(c.sim(), 1);
+  const std::uint64_t rounds = c.member(1).counters()[Counter::kRounds];
+  c.Pause(1, {.kind = PauseOptions::Kind::kProber});
+  EXPECT_FALSE(c.sim().live(1));
+  const Duration begin = c.now();
+  c.RunFor(4s);
+  EXPECT_EQ(c.member(1).counters()[Counter::kRounds], rounds + 1);
+  EXPECT_EQ(watch.delivered.size(), 0u);
+  EXPECT_EQ(watch.own.size(), 0u);
+  c.Resume(1);
+  EXPECT_GT(watch.delivered.size(), 0u);
+  ASSERT_GT(watch.own.size(), 0u);
+  EXPECT_EQ(watch.own[0], begin + 4s);
+  EXPECT_EQ(c.member(1).counters()[Counter::kRounds], rounds + 1);
+  c.RunFor(4s);
+  EXPECT_GE(c.member(1).counters()[Counter::kRounds], rounds + 4);
+}
+
+// Whatever ends such a pause: the prober goes on, and so does that of the next life.
+TEST(SimulatorFaults, AStuckProberGoesOnAfterEveryEnd) {
+  Cluster c({.nodes = 3});
+  ASSERT_TRUE(c.Converge());
+  const auto probes = [&c] {  // more than the one round of a stuck prober
+    const std::uint64_t rounds = c.member(1).counters()[Counter::kRounds];
+    c.RunFor(8s);
+    return c.member(1).counters()[Counter::kRounds] > rounds + 1;
+  };
+  c.Pause(1, {.kind = PauseOptions::Kind::kProber});
+  c.Pause(1, {.kind = PauseOptions::Kind::kBlocked});
+  EXPECT_TRUE(probes());
+  c.Pause(1, {.kind = PauseOptions::Kind::kProber});
+  EXPECT_FALSE(probes());
+  c.Pause(1);
+  c.RunFor(1s);
+  c.Resume(1);
+  EXPECT_TRUE(probes());
+  c.Pause(1, {.kind = PauseOptions::Kind::kProber});
+  c.Crash(1);
+  c.Restart(1);
+  EXPECT_TRUE(probes());
+}
+
 TEST(SimulatorFaults, ASuspendedMachinesRawClockStandsStill) {
   Cluster c({.nodes = 2});
   ASSERT_TRUE(c.Converge());

@@ -278,6 +278,26 @@ TEST(StmRumour, OfAnObserverThatCameBackCounts) {
   EXPECT_EQ(scene.Rumour(7), Outcome::kApplied);
 }
 
+// Nobody is deaf to the doubted there: what they say counts, and what they said stands.
+TEST(StmRumour, WhereTheDoubtedAreHeardTheirWordCounts) {
+  StmConfig config = Scene::Swim();
+  config.doubt_the_doubted = false;
+  for (const Fate fate : kFates) {
+    const bool nobody = fate == Fate::kUnknown || fate == Fate::kSubject;
+    Scene before(config);
+    const PeerId observer = Meet(before, fate);
+    EXPECT_EQ(before.Rumour(observer), nobody ? Outcome::kZeroWeight : Outcome::kApplied);
+    EXPECT_EQ(before.Changes(), nobody ? "" : "ACTIVE>SUSPECT gossip");
+  }
+  for (const Fate fate : {Fate::kSuspect, Fate::kInactive}) {
+    Scene after(config);
+    after.Rumour(7);
+    Meet(after, fate);
+    EXPECT_EQ(after.stm.counters().taken_back, 0U);
+    EXPECT_TRUE(after.stm.Accuses(7, kPeer));
+  }
+}
+
 // ---- What is taken back ----
 
 enum class End { kSuspected, kBuried, kLeft, kReplaced, kRestarted, kForgotten };

@@ -43,6 +43,12 @@ Frame PingReq(const Address& target, Duration budget) {
   return frame;
 }
 
+Frame ShiftingAck() {
+  Frame frame = MakeFrame(FrameType::kAck, 0x0a0b, 5, kFlagShift);
+  frame.shift = -0x1234;
+  return frame;
+}
+
 Frame RelayedAck() {
   Frame frame = MakeFrame(FrameType::kRelayedAck, 0, 3);
   frame.target = kTarget;
@@ -141,6 +147,7 @@ std::vector<WireSample> WireSamples() {
       {"watch", false, Watch(std::chrono::milliseconds(0x0a0b0c0d)), {}},
       {"pulse", false, MakeFrame(FrameType::kPulse, 7, 10), {}},
       {"pulse_full", false, MakeFrame(FrameType::kPulse, 7, 0, kFlagFull), {}},
+      {"ack_shift", false, ShiftingAck(), {}},
   };
 }
 

@@ -76,7 +76,9 @@ struct PauseOptions {
   enum class Kind : std::uint8_t {
     kFrozen,     // the process stands still (SIGSTOP, a long collection); its machine still accepts streams
     kSuspended,  // the machine stands still: its port is silent and its raw clock stops
-    kBlocked,    // sends and receives wait, timers run on (the anomaly of the Lifeguard paper, section V-D)
+    kBlocked,  // sends and receives wait, timers run on (the anomaly of the Lifeguard paper, section V-D): an event loop
+    kProber,   // the same of a process whose prober and gossiper are threads, stuck in their first send, as those of
+               // memberlist are (Engine::HoldProbes): it begins one probe round at most, its suspicions run out
   };
   Kind kind = Kind::kFrozen;
   // What comes meanwhile waits in the socket buffer, and is handled when it resumes, before any timer. false: datagrams

@@ -37,6 +37,7 @@ class Simulator::Impl final : private SimStreams::World {
     bool sends_fail = false;
     bool leaving = false;
     bool displaced = false;
+    bool holds_probes = false;  // what its engine was told
     PauseOptions pause;
     Slowness slowness;
     Address address;
@@ -53,6 +54,10 @@ class Simulator::Impl final : private SimStreams::World {
     std::size_t held_bytes = 0;           // of the datagrams among them
     std::vector<Address> seeds;           // ordered in this life
     std::vector<std::string> seed_hosts;  // "host:port" that are looked up again
+
+    bool blocked() const {  // paused, but its timers run on
+      return paused && (pause.kind == PauseOptions::Kind::kBlocked || pause.kind == PauseOptions::Kind::kProber);
+    }
   };
 
   explicit Impl(const SimOptions& options);
@@ -64,6 +69,7 @@ class Simulator::Impl final : private SimStreams::World {
   void Stop(Process& process, SimState state, Port port);
   void Pause(SimId id, const PauseOptions& options);
   void Resume(SimId id);
+  void HoldProbes(Process& process, bool hold);
   void SetClockRate(SimId id, std::int64_t ppm);
   absl::Status Order(SimId id, const Command& command);
   void JoinSeeds(Process& process);  // those not yet ordered in this life

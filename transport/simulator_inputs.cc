@@ -28,7 +28,7 @@ void Simulator::Impl::Over(Process& process) {
 }
 
 void Simulator::Impl::Reschedule(Process& process) {
-  if (!process.member || (process.paused && process.pause.kind != PauseOptions::Kind::kBlocked)) return;
+  if (!process.member || (process.paused && !process.blocked())) return;
   Duration at = process.clock.When(process.member->NextWake());
   if (at != Duration::max()) at = std::max(at + process.slowness.wake, now_);
   if (at == process.wake_at) return;
@@ -195,6 +195,7 @@ void Simulator::Impl::Release(Process& process) {
         break;
     }
   }
+  if (goes_on() && !process.paused) HoldProbes(process, false);  // its prober looks at the clock before it reads
   for (const std::uint32_t slot : inbox) {
     if (goes_on()) {
       Arrive(slot, process);  // which keeps it, if a callback has paused the member again
@@ -211,7 +212,7 @@ void Simulator::Impl::Drain(Process& process, Outbox& out) {
     if (!goes_on()) return;
     Send(process, datagram.to, out.bytes(datagram));
   }
-  const bool blocked = process.paused && process.pause.kind == PauseOptions::Kind::kBlocked;
+  const bool blocked = process.blocked();
   for (Outbox::Request& request : out.requests()) {
     if (!goes_on()) return;
     ++counters_.streams;

@@ -64,7 +64,7 @@ absl::Status Simulator::Impl::Start(SimId id, std::uint64_t generation) {
 
   process.member = *std::move(member);
   process.state = SimState::kRunning;
-  process.leaving = process.displaced = false;
+  process.leaving = process.displaced = process.holds_probes = false;
   process.generation = config.generation;
   process.generation_max = std::max(process.generation_max, config.generation);
   const std::uint32_t life = ++process.life;
@@ -121,6 +121,9 @@ void Simulator::Impl::Stop(Process& process, SimState state, Port port) {
 void Simulator::Impl::Pause(SimId id, const PauseOptions& options) {
   Process& process = At(id);
   if (!process.member) return;
+  const bool prober = options.kind == PauseOptions::Kind::kProber;
+  if (!prober) HoldProbes(process, false);
+  if (!process.member) return;  // a callback crashed it
   const auto suspends = [](const Process& its) {
     return its.paused && its.pause.kind == PauseOptions::Kind::kSuspended;
   };
@@ -134,11 +137,18 @@ void Simulator::Impl::Pause(SimId id, const PauseOptions& options) {
       process.clock.Suspend(now_);
     }
   }
-  if (options.kind != PauseOptions::Kind::kBlocked) {
+  if (!process.blocked()) {
     wakes_.Cancel(id);
     process.wake_at = Duration::max();
   }
+  if (prober) HoldProbes(process, true);
   Reschedule(process);
+}
+
+void Simulator::Impl::HoldProbes(Process& process, bool hold) {
+  if (process.holds_probes == hold) return;
+  process.holds_probes = hold;
+  Feed(process, [hold](Member& its, const Tick& now, Outbox& out) { its.HoldProbes(now, hold, out); });
 }
 
 void Simulator::Impl::Resume(SimId id) {
@@ -159,7 +169,7 @@ void Simulator::Impl::SetClockRate(SimId id, std::int64_t ppm) {
 absl::Status Simulator::Impl::Order(SimId id, const Command& command) {
   Process& process = At(id);
   if (!process.member) return absl::UnavailableError(absl::StrCat(process.config.name, " does not run"));
-  if (process.paused && process.pause.kind != PauseOptions::Kind::kBlocked) {
+  if (process.paused && !process.blocked()) {
     return absl::UnavailableError(absl::StrCat(process.config.name, " is paused"));
   }
   absl::Status status;

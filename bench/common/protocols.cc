@@ -20,6 +20,7 @@ constexpr Rules kNoRules = {.void_deaf_rounds = false,
                             .accusers_go_on = false,
                             .answer_stale_news = false,
                             .gossip_at_once = false,
+                            .doubt_the_doubted = false,
                             .back_off = false,
                             .tell_the_suspect = false};
 
@@ -83,6 +84,20 @@ absl::StatusOr<Config> ProtocolConfig(std::string_view name) {
   if (name == "memberlist") return Memberlist();
   return absl::InvalidArgumentError(absl::StrCat("no protocol \"", absl::string_view(name.data(), name.size()),
                                                  "\"; there are nekton, swim, lifeguard and memberlist"));
+}
+
+absl::StatusOr<DetectorKind> DetectorNamed(std::string_view name) {
+  if (name == "fixed") return DetectorKind::kFixed;
+  if (name == "phi") return DetectorKind::kPhi;
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", absl::string_view(name.data(), name.size()), "\" is neither fixed nor phi"));
+}
+
+absl::StatusOr<Probing> ProbingNamed(std::string_view name) {
+  if (name == "random") return Probing::kRandom;
+  if (name == "staggered") return Probing::kStaggered;
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", absl::string_view(name.data(), name.size()), "\" is neither random nor staggered"));
 }
 
 }  // namespace nekton::bench

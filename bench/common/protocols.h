@@ -25,4 +25,8 @@ std::span<const std::string_view> ProtocolNames();
 // Its configuration, without a name and seeds. InvalidArgument, with the names there are, if there is none such.
 absl::StatusOr<Config> ProtocolConfig(std::string_view name);
 
+// "fixed" or "phi", "random" or "staggered"; else InvalidArgument.
+absl::StatusOr<DetectorKind> DetectorNamed(std::string_view name);
+absl::StatusOr<Probing> ProbingNamed(std::string_view name);
+
 }  // namespace nekton::bench

@@ -49,7 +49,7 @@ which all run are suspected, and declared dead, on a network that loses. Lists a
   --loss=LIST          probabilities that a datagram or a segment of a stream is lost, 0 to 0.9 (default 0)
   --protocol=LIST      nekton (default), swim, lifeguard, memberlist: see bench/common/protocols.h
   --detector=LIST      fixed (default), phi: when an attempt of a probe round is late
-  --probing=LIST       random; staggered is not in the engine yet
+  --probing=LIST       random (default), staggered
 
   --soak               takes --nodes, --protocol, --detector and --probing, too, and
   --loss=LIST          with "bursts" among it: each direction of each member is bad for 5 % of the time, 1 s long on
@@ -99,20 +99,20 @@ struct Settings {
 };
 
 std::string FillProtocols(Settings* settings) {
-  for (const std::string& name : absl::GetFlag(FLAGS_probing)) {
-    if (name == "staggered") return "--probing: staggered is not in the engine yet; it would probe as random does";
-    if (name != "random") return absl::StrCat("--probing: \"", name, "\" is neither random nor staggered");
-  }
   for (const std::string& name : absl::GetFlag(FLAGS_protocol)) {
     absl::StatusOr<Config> config = ProtocolConfig(name);
     if (!config.ok()) return absl::StrCat("--protocol: ", config.status().message());
     for (const std::string& detector : absl::GetFlag(FLAGS_detector)) {
-      if (detector != "fixed" && detector != "phi") {
-        return absl::StrCat("--detector: \"", detector, "\" is neither fixed nor phi");
+      const absl::StatusOr<DetectorKind> kind = DetectorNamed(detector);
+      if (!kind.ok()) return absl::StrCat("--detector: ", kind.status().message());
+      config->detector = *kind;
+      for (const std::string& probing : absl::GetFlag(FLAGS_probing)) {
+        const absl::StatusOr<Probing> named = ProbingNamed(probing);
+        if (!named.ok()) return absl::StrCat("--probing: ", named.status().message());
+        config->probing = *named;
+        settings->protocols.push_back({name, detector, probing, 0, "", absl::GetFlag(FLAGS_seed)});
+        settings->configs.push_back(*config);
       }
-      config->detector = detector == "phi" ? DetectorKind::kPhi : DetectorKind::kFixed;
-      settings->protocols.push_back({name, detector, "random", 0, "", absl::GetFlag(FLAGS_seed)});
-      settings->configs.push_back(*config);
     }
   }
   return {};

@@ -1,39 +1,45 @@
 #include "bench/hardship/variants.h"
 
-#include <utility>
+#include <array>
+#include <chrono>
 
-#include "absl/strings/str_cat.h"
+#include "bench/common/protocols.h"
 
 namespace nekton::bench {
+namespace {
+
+struct Part {
+  const char* name;
+  void (*leave_out)(Config& config);
+};
+
+constexpr std::array kParts = {
+    Part{"- A void deaf rounds", [](Config& c) { c.rules.void_deaf_rounds = false; }},
+    Part{"- B excuse deafness", [](Config& c) { c.rules.excuse_deafness = false; }},
+    Part{"- C confirm is a word", [](Config& c) { c.rules.confirm_is_a_word = false; }},
+    Part{"- D refutation ends", [](Config& c) { c.rules.refutation_ends_round = false; }},
+    Part{"- E accusers go on", [](Config& c) { c.rules.accusers_go_on = false; }},
+    Part{"- F answer stale news", [](Config& c) { c.rules.answer_stale_news = false; }},
+    Part{"- G gossip at once", [](Config& c) { c.rules.gossip_at_once = false; }},
+    Part{"- H back off", [](Config& c) { c.rules.back_off = false; }},
+    Part{"- telling the suspect", [](Config& c) { c.rules.tell_the_suspect = false; }},
+    Part{"- A and B", [](Config& c) { c.rules.void_deaf_rounds = c.rules.excuse_deafness = false; }},
+    Part{"- local health", [](Config& c) { c.local_health_max = 0; }},
+    Part{"- corroboration", [](Config& c) { c.corroborators = 0; }},
+    Part{"- nacks", [](Config& c) { c.nacks = false; }},
+    Part{"- stream ping", [](Config& c) { c.stream_ping = false; }},
+    Part{"- hearer margin", [](Config& c) { c.hearer_margin = std::chrono::seconds(0); }},
+    Part{"- late relays", [](Config& c) { c.relay_after = 0; }},
+};
+
+}  // namespace
 
 std::vector<Variant> LeaveOneOut() {
-  std::vector<Variant> variants = {{"nekton", Config::Lan()}};
-  const std::pair<const char*, bool Rules::*> rules[] = {
-      {"A void deaf rounds", &Rules::void_deaf_rounds},   {"B excuse deafness", &Rules::excuse_deafness},
-      {"C confirm is a word", &Rules::confirm_is_a_word}, {"D refutation ends", &Rules::refutation_ends_round},
-      {"E accusers go on", &Rules::accusers_go_on},       {"F answer stale news", &Rules::answer_stale_news},
-      {"G gossip at once", &Rules::gossip_at_once},       {"H back off", &Rules::back_off},
-      {"telling the suspect", &Rules::tell_the_suspect}};
-  for (const auto& [name, rule] : rules) {
-    Config config = Config::Lan();
-    config.rules.*rule = false;
-    variants.push_back({absl::StrCat("- ", name), config});
+  std::vector<Variant> variants = {{"nekton", *ProtocolConfig("nekton")}};
+  for (const Part& part : kParts) {
+    variants.push_back({part.name, variants.front().config});
+    part.leave_out(variants.back().config);
   }
-  Config both = Config::Lan();
-  both.rules.void_deaf_rounds = both.rules.excuse_deafness = false;
-  variants.push_back({"- A and B", both});
-  Config health = Config::Lan();
-  health.local_health_max = 0;
-  variants.push_back({"- local health", health});
-  Config corroboration = Config::Lan();
-  corroboration.corroborators = 0;
-  variants.push_back({"- corroboration", corroboration});
-  Config nacks = Config::Lan();
-  nacks.nacks = false;
-  variants.push_back({"- nacks", nacks});
-  Config stream = Config::Lan();
-  stream.stream_ping = false;
-  variants.push_back({"- stream ping", stream});
   return variants;
 }
 

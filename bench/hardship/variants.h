@@ -9,11 +9,11 @@
 namespace nekton::bench {
 
 struct Variant {
-  std::string name;  // "nekton", "without A", ...
+  std::string name;  // "nekton", "- A void deaf rounds", ...
   Config config;
 };
 
-// The whole first.
+// The whole first. Without nacks rule A rests, too, and without rule E hearers ask nobody.
 std::vector<Variant> LeaveOneOut();
 
 }  // namespace nekton::bench

@@ -64,4 +64,10 @@ std::optional<std::vector<Point>> PointsOf(std::string_view set) {
   return points;
 }
 
+std::vector<Point> Sample(const std::vector<Point>& points, std::uint64_t share, std::uint64_t seed) {
+  std::vector<Point> some;
+  for (std::uint64_t i = seed % share; i < points.size(); i += share) some.push_back(points[i]);
+  return some;
+}
+
 }  // namespace nekton::bench

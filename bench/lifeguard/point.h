@@ -34,5 +34,7 @@ std::vector<Point> IntervalPoints();   // 432
 std::vector<Point> SubsetPoints();
 // "subset", "threshold", "interval", or "full": the last two together. nullopt: no such set.
 std::optional<std::vector<Point>> PointsOf(std::string_view set);
+// Every `share`-th of them, from the one with the index seed % share on: as many seeds in a row take each point once.
+std::vector<Point> Sample(const std::vector<Point>& points, std::uint64_t share, std::uint64_t seed);  // share > 0
 
 }  // namespace nekton::bench

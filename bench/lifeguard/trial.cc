@@ -14,6 +14,18 @@ constexpr Duration kRest = 15s;
 constexpr Duration kLength = 120s;
 constexpr Duration kAfterwards = 15s;
 
+PauseOptions::Kind KindOf(Block block) {
+  switch (block) {
+    case Block::kBlocked:
+      return PauseOptions::Kind::kBlocked;
+    case Block::kProber:
+      return PauseOptions::Kind::kProber;
+    case Block::kFrozen:
+      break;
+  }
+  return PauseOptions::Kind::kFrozen;
+}
+
 class Play {
  public:
   Play(const Trial& trial, Group* group)
@@ -34,9 +46,8 @@ class Play {
 
  private:
   void Anomaly() {
-    const auto kind = trial_.block == Block::kBlocked ? PauseOptions::Kind::kBlocked : PauseOptions::Kind::kFrozen;
     tally_.Begin(group_.sim().now());
-    for (const SimId id : sick_) group_.sim().Pause(id, {.kind = kind, .keep_input = true});
+    for (const SimId id : sick_) group_.sim().Pause(id, {.kind = KindOf(trial_.block), .keep_input = true});
     group_.sim().RunFor(std::chrono::milliseconds(trial_.point.block_ms));
     tally_.End();
     for (const SimId id : sick_) group_.sim().Resume(id);
@@ -83,10 +94,20 @@ class Play {
 
 }  // namespace
 
-std::string_view Name(Block block) { return block == Block::kBlocked ? "blocked" : "frozen"; }
+std::string_view Name(Block block) {
+  switch (block) {
+    case Block::kBlocked:
+      return "blocked";
+    case Block::kProber:
+      return "prober";
+    case Block::kFrozen:
+      break;
+  }
+  return "frozen";
+}
 
 std::optional<Block> ParseBlock(std::string_view text) {
-  for (const Block block : {Block::kBlocked, Block::kFrozen}) {
+  for (const Block block : kBlocks) {
     if (text == Name(block)) return block;
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 // One run of one point of Lifeguard's experiments.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -16,10 +17,12 @@ namespace nekton::bench {
 
 // What an anomaly does to a member.
 enum class Block : std::uint8_t {
-  kBlocked,  // before each send and after each receive it waits; its timers run on (the paper's)
+  kBlocked,  // before each send and after each receive it waits; its timers run on: the paper's, of an event loop
+  kProber,   // the paper's, of a process whose prober is a thread, as the paper's processes have it
   kFrozen,   // the whole process stands still
 };
-std::string_view Name(Block block);  // "blocked", "frozen"
+inline constexpr std::array kBlocks = {Block::kBlocked, Block::kProber, Block::kFrozen};
+std::string_view Name(Block block);  // "blocked", "prober", "frozen"
 std::optional<Block> ParseBlock(std::string_view text);
 
 struct Trial {

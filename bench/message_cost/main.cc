@@ -44,7 +44,7 @@ Measures what a simulated group sends while all is well, and what one silent cra
 
   --nodes=LIST        sizes of the group, 2 to 10000 (default 2,8,32,128,512,2048)
   --detector=LIST     fixed, phi: when an attempt of a probe round is late (default both)
-  --probing=LIST      random; staggered is not in the engine yet
+  --probing=LIST      random (default), staggered
   --protocol=LIST     nekton (default), swim, lifeguard, memberlist: see bench/common/protocols.h
   --loss=LIST         probabilities that a datagram or a segment of a stream is lost, 0 to 0.9 (default 0)
   --periods=N         length of the steady measurement, after 20 periods of warm-up, 1 to 100000 (default 60)
@@ -82,6 +82,7 @@ struct Settings {
   std::vector<std::string> protocols;
   std::vector<Config> configs;
   std::vector<std::string> detectors;
+  std::vector<std::string> probings;
   double mistake = 0;
   bool json = false;
   bool progress = false;
@@ -100,11 +101,13 @@ std::string Fill(Settings* settings) {
   }
   settings->detectors = absl::GetFlag(FLAGS_detector);
   for (const std::string& name : settings->detectors) {
-    if (name != "fixed" && name != "phi") return absl::StrCat("--detector: \"", name, "\" is neither fixed nor phi");
+    const absl::StatusOr<DetectorKind> kind = DetectorNamed(name);
+    if (!kind.ok()) return absl::StrCat("--detector: ", kind.status().message());
   }
-  for (const std::string& name : absl::GetFlag(FLAGS_probing)) {
-    if (name == "staggered") return "--probing: staggered is not in the engine yet; it would probe as random does";
-    if (name != "random") return absl::StrCat("--probing: \"", name, "\" is neither random nor staggered");
+  settings->probings = absl::GetFlag(FLAGS_probing);
+  for (const std::string& name : settings->probings) {
+    const absl::StatusOr<Probing> named = ProbingNamed(name);
+    if (!named.ok()) return absl::StrCat("--probing: ", named.status().message());
   }
   settings->mistake = absl::GetFlag(FLAGS_mistake_probability);
   if (!(settings->mistake > 0 && settings->mistake < 1)) return "--mistake_probability: must be above 0 and below 1";
@@ -123,7 +126,8 @@ bool Run(const Settings& settings, CostRow row, const Config& config, std::uint3
   row.seed = absl::GetFlag(FLAGS_seed);
   CostPlan plan;
   plan.config = config;
-  plan.config.detector = row.detector == "phi" ? DetectorKind::kPhi : DetectorKind::kFixed;
+  if (const auto kind = DetectorNamed(row.detector); kind.ok()) plan.config.detector = *kind;
+  if (const auto named = ProbingNamed(row.probing); named.ok()) plan.config.probing = *named;
   plan.nodes = row.nodes;
   plan.loss = row.loss;
   plan.seed = row.seed;
@@ -156,13 +160,15 @@ bool RunAll(const Settings& settings) {
       const auto count = static_cast<std::uint32_t>(nodes);
       for (std::size_t i = 0; i < settings.protocols.size(); ++i) {
         for (const std::string& detector : settings.detectors) {
-          const CostRow row{.protocol = settings.protocols[i],
-                            .detector = detector,
-                            .probing = "random",
-                            .nodes = count,
-                            .loss = loss,
-                            .cost = {}};
-          if (!Run(settings, row, settings.configs[i], absl::GetFlag(FLAGS_crashes))) return false;
+          for (const std::string& probing : settings.probings) {
+            const CostRow row{.protocol = settings.protocols[i],
+                              .detector = detector,
+                              .probing = probing,
+                              .nodes = count,
+                              .loss = loss,
+                              .cost = {}};
+            if (!Run(settings, row, settings.configs[i], absl::GetFlag(FLAGS_crashes))) return false;
+          }
         }
       }
       if (absl::GetFlag(FLAGS_mesh) && !RunMesh(settings, count, loss)) return false;

@@ -210,11 +210,12 @@ void Agent::OnLine(const std::string& line) {
   if (line == "members") return AnswerMembers();
   if (line == "counters") return AnswerCounters();
   if (line == "leave") return BeginLeave();
-  if (line.starts_with("explain ")) return AnswerExplain(line.substr(8));
-  if (line == "explain") {
-    return console_.Print("explain needs the name of a member: explain NAME",
-                          {{"answer", "explain"}, {"message", "explain needs the name of a member: explain NAME"}});
+  for (const char* command : {"explain", "unwatch", "level"}) {
+    if (line != command) continue;
+    const std::string message = absl::StrCat(command, " needs the name of a member: ", command, " NAME");
+    return console_.Print(message, {{"answer", command}, {"message", message}});
   }
+  if (line.starts_with("explain ")) return AnswerExplain(line.substr(8));
   if (line == "watch" || line.starts_with("watch ")) return AnswerWatch(line);
   if (line.starts_with("unwatch ")) return AnswerUnwatch(line.substr(8));
   if (line.starts_with("level ")) return AnswerLevel(line.substr(6));

@@ -19,11 +19,13 @@ Runs one member of a group and prints every event with its cause, one a line.
   --join HOST:PORT      a seed, retried for ever; may be repeated
   --join-timeout TIME   ends with status 1 if nobody else is known by then (default: never)
   --profile PROFILE     lan (default), wan or local: SWIM; mesh or pair: heartbeats, of up to 64 members. A mesh commits
-                        SUSPECT within 30 to 90 s of the last heartbeat heard (fixed detector), a pair after 6 s
+                        SUSPECT within 30 to 90 s of the last heartbeat heard, a pair after 6 s (fixed detector)
   --label LABEL         name of the cluster, up to 64 bytes; members of another label are not heard
   --tag KEY=VALUE       may be repeated; 512 bytes together
   --generation N        of this start of the name; default: the time in ms
   --detector DETECTOR   fixed (default) or phi: when an attempt of a probe round, or a heartbeat, is overdue
+  --probing PROBING     random (default): every other member in turn; staggered: five fixed ones, whose observers take
+                        turns, so that no crash goes unprobed for longer than a period
   --json                one JSON object a line, with "time" (wall clock, UTC) and "observer" (NAME); times in "at_ns"
                         are CLOCK_BOOTTIME
   --help                this text
@@ -64,6 +66,11 @@ void Declare(Arguments* arguments, AgentOptions* options, std::string* profile) 
     const absl::StatusOr<DetectorKind> detector = DetectorOf(name);
     if (detector.ok()) config->detector = *detector;
     return detector.status();
+  });
+  arguments->One("probing", [config](std::string_view name) {
+    const absl::StatusOr<Probing> probing = ProbingOf(name);
+    if (probing.ok()) config->probing = *probing;
+    return probing.status();
   });
   arguments->Flag("json", &options->json);
 }

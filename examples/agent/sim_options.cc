@@ -22,6 +22,8 @@ addresses of n0 and n1 as seeds. Links delay by 0.5 to 1 ms.
   --loss P              probability that a datagram or a segment of a stream is lost, 0 to 1 (default 0)
   --profile PROFILE     lan (default), wan or local: SWIM; mesh or pair: heartbeats, of up to 64 members
   --detector DETECTOR   fixed (default) or phi: when an attempt of a probe round, or a heartbeat, is overdue
+  --probing PROBING     random (default): every other member in turn; staggered: five fixed ones, whose observers take
+                        turns, so that no crash goes unprobed for longer than a period
 
 What is done to member ID, T after the beginning; each may be repeated:
   --kill ID@T           its process dies; its machine refuses connections
@@ -124,15 +126,22 @@ void Declare(Arguments* arguments, SimRunOptions* options) {
   arguments->One("loss", [options](std::string_view text) { return TakeLoss(text, &options->loss); });
   arguments->One("profile", [options](std::string_view name) {
     const absl::StatusOr<Config> config = ProfileOf(name);
-    const DetectorKind detector = options->config.detector;  // may have been given before
+    const DetectorKind detector = options->config.detector;  // may have been given before, and so may the next
+    const Probing probing = options->config.probing;
     if (config.ok()) options->config = *config;
     options->config.detector = detector;
+    options->config.probing = probing;
     return config.status();
   });
   arguments->One("detector", [options](std::string_view name) {
     const absl::StatusOr<DetectorKind> detector = DetectorOf(name);
     if (detector.ok()) options->config.detector = *detector;
     return detector.status();
+  });
+  arguments->One("probing", [options](std::string_view name) {
+    const absl::StatusOr<Probing> probing = ProbingOf(name);
+    if (probing.ok()) options->config.probing = *probing;
+    return probing.status();
   });
   arguments->Flag("bands", &options->bands);
   arguments->Count("runs", 1, 1'000'000, &options->runs);
@@ -180,6 +189,10 @@ absl::StatusOr<SimRunOptions> ParseSimOptions(std::span<const char* const> given
   options.help = arguments.help();
   if (options.help) return options;
   if (!options.bands && arguments.given("runs")) return absl::InvalidArgumentError("--runs: is of --bands");
+  for (const char* name : {"loss", "seconds", "warmup"}) {
+    if (!options.bands || !arguments.given(name)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--", name, ": --bands has networks and lengths of its own"));
+  }
   if (options.bands && !arguments.given("nodes")) options.nodes = 3;
   if (!arguments.given("nodes")) options.nodes = std::min<std::uint64_t>(options.nodes, options.config.members_max);
   if (!arguments.given("warmup")) options.warmup = options.length / 2;

@@ -21,6 +21,12 @@ absl::StatusOr<DetectorKind> DetectorOf(std::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat(Quoted(name), ": no such detector; use fixed or phi"));
 }
 
+absl::StatusOr<Probing> ProbingOf(std::string_view name) {
+  if (name == "random") return Probing::kRandom;
+  if (name == "staggered") return Probing::kStaggered;
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(name), ": no such probing; use random or staggered"));
+}
+
 std::string OneLine(absl::string_view text) { return absl::StrReplaceAll(text, {{"\n", "; "}}); }
 
 std::string Quoted(std::string_view text) { return absl::StrCat("\"", absl::CHexEscape(Absl(text)), "\""); }

@@ -10,10 +10,12 @@
 
 namespace nekton {
 
-// "lan", "wan" or "local". Unimplemented for what a later release brings ("mesh", "pair"), else InvalidArgument.
+// "lan", "wan", "local", "mesh" or "pair"; else InvalidArgument, as below.
 absl::StatusOr<Config> ProfileOf(std::string_view name);
-// "fixed". Unimplemented: "phi".
+// "fixed" or "phi".
 absl::StatusOr<DetectorKind> DetectorOf(std::string_view name);
+// "random" or "staggered".
+absl::StatusOr<Probing> ProbingOf(std::string_view name);
 
 // The mistakes of a configuration, one a line, in one line.
 std::string OneLine(absl::string_view text);

@@ -23,11 +23,12 @@ run("${CMAKE_COMMAND}" --build "${work}/build")
 run("${work}/build/consumer")
 
 if(WAY STREQUAL "install")
-  # The same by pkg-config. The file was written for the configured prefix, not for this one.
-  file(GLOB_RECURSE pc "${work}/prefix/nekton.pc")
+  # The same by pkg-config, from a prefix that is not the configured one, and that was moved since.
+  file(RENAME "${work}/prefix" "${work}/moved")
+  file(GLOB_RECURSE pc "${work}/moved/nekton.pc")
   get_filename_component(pc_dir "${pc}" DIRECTORY)
   set(ENV{PKG_CONFIG_PATH} "${pc_dir}")
-  execute_process(COMMAND pkg-config --define-variable=prefix=${work}/prefix --cflags --libs nekton
+  execute_process(COMMAND pkg-config --cflags --libs nekton
                   OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(flags UNIX_COMMAND "${flags}")
   run("${COMPILER}" -std=c++20 "${here}/main.cc" -o "${work}/by_pkgconfig" ${flags})
