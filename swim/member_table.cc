@@ -17,6 +17,12 @@ std::uint64_t Mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// Room for one more. Tables are large and grow slowly, so they get an eighth more, where a vector would double.
+template <typename T>
+void Room(std::vector<T>& all) {
+  if (all.size() == all.capacity()) all.reserve(all.size() + all.size() / 8 + 16);
+}
+
 }  // namespace
 
 std::size_t MemberTable::NameHash::operator()(std::string_view name) const {
@@ -69,6 +75,7 @@ PeerId MemberTable::Add(std::string_view name, const Address& address, LifeKey k
   PeerId row;
   if (free_.empty()) {
     row = static_cast<PeerId>(rows_.size());
+    Room(rows_);
     rows_.emplace_back();
   } else {
     row = free_.back();
@@ -174,6 +181,7 @@ void MemberTable::Disown(PeerId row) {
 // A newcomer takes a random place among those still to come in this round (SWIM paper, section 4.3).
 void MemberTable::EnterRing(PeerId row, Random& random) {
   const std::uint32_t last = ring_size();
+  Room(ring_);
   ring_.push_back(row);
   rows_[row].ring = last;
   const std::uint32_t place = cursor_ + random.Below(last - cursor_ + 1);

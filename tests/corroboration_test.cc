@@ -1,5 +1,9 @@
 // The members that look at a suspect when they first hear of it.
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdint>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,6 +48,40 @@ TEST(Corroboration, ADeadMemberIsKnownSooner) {
     }
   }
   EXPECT_LT(sum[1] / 20, sum[0] / 20 - 300ms);
+}
+
+// From the first suspicion until another member has K confirmations of it.
+std::vector<Duration> ConfirmationTimes(std::size_t nodes, std::uint32_t corroborators) {
+  std::vector<Duration> times;
+  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+    Config config = Config::Lan();
+    config.corroborators = corroborators;
+    Cluster c({.nodes = nodes, .seed = seed, .config = config});
+    EXPECT_TRUE(c.Converge(60s));
+    c.RunFor(5s + seed * 67ms);
+    c.Crash(3);
+    EXPECT_TRUE(c.RunUntil([&] { return c.Count({.kind = EventKind::kSuspected, .subject = 3}) > 0; }, 30s));
+    const SimEvent first = c.Events({.kind = EventKind::kSuspected, .subject = 3}).front();
+    const SimId hearer = first.member == 7 ? 9 : 7;
+    const auto confirmations = [&] {
+      const auto why = c.member(hearer).Explain(c.sim().Clock(hearer), c.sim().name(3));
+      return why.ok() && why->why.hold.has_value() ? why->why.hold->confirmations : 0u;
+    };
+    for (int steps = 0; steps < 600 && confirmations() < config.confirmers; ++steps) c.RunFor(10ms);
+    times.push_back(c.now() - first.at);
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+TEST(Corroboration, ADeadMemberHasItsConfirmationsWithinOneAndAHalfPeriods) {
+  for (const std::size_t nodes : {16u, 64u}) {
+    const std::vector<Duration> with = ConfirmationTimes(nodes, 3);
+    const std::vector<Duration> without = ConfirmationTimes(nodes, 0);
+    EXPECT_LE(with[with.size() / 2], 1500ms) << nodes;
+    EXPECT_GE(with.front(), 500ms) << "each has probed for a period of its own";
+    EXPECT_GT(without[without.size() / 2], 1500ms) << nodes;
+  }
 }
 
 // One path is bad and nobody may be asked to help: the accuser is wrong, and the corroborators are the ones who tell the
