@@ -1,20 +1,17 @@
 // Measures how soon a crash is detected, and how often one is made up.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/common/number_list.h"
+#include "bench/common/program.h"
 #include "bench/common/protocols.h"
 #include "bench/detection/report.h"
 
@@ -33,9 +30,6 @@ ABSL_FLAG(bool, progress, false, "show progress on standard error, as on a termi
 
 namespace nekton::bench {
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kWrongArguments = 2;
 
 constexpr std::string_view kHelp = R"(usage: detection [flag...]
 
@@ -70,16 +64,6 @@ declared dead by anyone, each incarnation once; events: by how many. 95 %: exact
 for independent of each other. dgrams, bytes: per member and period, without headers of UDP and IP. The first minute is
 not measured. Status: 0, 1 failed or unknown flag, 2 wrong arguments.
 )";
-
-int Refuse(absl::string_view what, int status) {
-  const std::string line = absl::StrCat("detection: ", what, "\n");
-  std::fputs(line.c_str(), stderr);
-  return status;
-}
-
-bool Show(std::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-}
 
 struct Network {
   std::string name;
@@ -155,7 +139,7 @@ std::string Fill(Settings* settings) {
   const double hours = absl::GetFlag(FLAGS_member_hours);
   if (!(hours > 0 && hours <= 1e6)) return "--member_hours: must be above 0 and at most 1000000";
   settings->json = absl::GetFlag(FLAGS_json);
-  settings->progress = absl::GetFlag(FLAGS_progress) || (isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) == 0);
+  settings->progress = ShowsProgress(absl::GetFlag(FLAGS_progress));
   return {};
 }
 
@@ -217,19 +201,21 @@ bool RunAll(const Settings& settings) {
   return true;
 }
 
-int Main(int argc, char** argv) {
-  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
-  const auto asks = [](std::string_view argument) { return argument == "--help" || argument == "-h"; };
-  if (std::any_of(arguments.begin(), arguments.end(), asks)) return Show(kHelp) ? 0 : kFailed;
-  if (absl::ParseCommandLine(argc, argv).size() > 1) return Refuse("takes only flags; see --help", kWrongArguments);
-  Settings settings;
-  if (const std::string wrong = Fill(&settings); !wrong.empty()) return Refuse(wrong, kWrongArguments);
+bool Measure(const Settings& settings) {
   const bool shown = (settings.json || Show(settings.soak ? SoakTableHead() : CrashTableHead())) && RunAll(settings);
   if (settings.progress) std::fputc('\n', stderr);
-  return shown ? 0 : Refuse("standard output cannot be written", kFailed);
+  return shown;
 }
 
 }  // namespace
 }  // namespace nekton::bench
 
-int main(int argc, char** argv) { return nekton::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace nekton::bench;
+  Settings settings;
+  const Program program{.name = "detection",
+                        .help = [] { return std::string(kHelp); },
+                        .fill = [&] { return Fill(&settings); },
+                        .run = [&] { return Measure(settings); }};
+  return RunProgram(argc, argv, program);
+}

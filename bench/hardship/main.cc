@@ -1,19 +1,16 @@
 // Groups in trouble: what their members make of each other.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bench/common/program.h"
 #include "bench/common/protocols.h"
 #include "bench/hardship/hardship.h"
 #include "bench/hardship/report.h"
@@ -30,9 +27,6 @@ ABSL_FLAG(bool, progress, false, "show progress on standard error, as on a termi
 
 namespace nekton::bench {
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kWrongArguments = 2;
 
 constexpr std::string_view kHelp = R"(usage: hardship [flag...]
 
@@ -59,16 +53,6 @@ Status: 0, 1 failed or unknown flag, 2 wrong arguments.
 
 Cases, with their runs:
 )";
-
-int Refuse(absl::string_view what, int status) {
-  const std::string line = absl::StrCat("hardship: ", what, "\n");
-  std::fputs(line.c_str(), stderr);
-  return status;
-}
-
-bool Show(std::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-}
 
 std::string Help() {
   std::string text(kHelp);
@@ -122,7 +106,7 @@ std::string Fill(Plan* plan) {
   plan->seed = absl::GetFlag(FLAGS_seed);
   plan->events = absl::GetFlag(FLAGS_events);
   plan->json = absl::GetFlag(FLAGS_json);
-  plan->progress = absl::GetFlag(FLAGS_progress) || (isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) == 0);
+  plan->progress = ShowsProgress(absl::GetFlag(FLAGS_progress));
   return FillCases(plan);
 }
 
@@ -146,21 +130,23 @@ bool RunCase(const Plan& plan, const Hardship& hardship, const Variant& variant)
   return Show(plan.json ? JsonLine(row) : TableLine(row));
 }
 
-int Main(int argc, char** argv) {
-  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
-  const auto asks = [](std::string_view argument) { return argument == "--help" || argument == "-h"; };
-  if (std::any_of(arguments.begin(), arguments.end(), asks)) return Show(Help()) ? 0 : kFailed;
-  if (absl::ParseCommandLine(argc, argv).size() > 1) return Refuse("takes only flags; see --help", kWrongArguments);
-  Plan plan;
-  if (const std::string wrong = Fill(&plan); !wrong.empty()) return Refuse(wrong, kWrongArguments);
+bool Measure(const Plan& plan) {
   bool shown = plan.json || Show(TableHead());
   for (const Hardship* const hardship : plan.cases) {
     for (const Variant& variant : plan.variants) shown = shown && RunCase(plan, *hardship, variant);
   }
-  return shown ? 0 : Refuse("standard output cannot be written", kFailed);
+  return shown;
 }
 
 }  // namespace
 }  // namespace nekton::bench
 
-int main(int argc, char** argv) { return nekton::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace nekton::bench;
+  Plan plan;
+  const Program program{.name = "hardship",
+                        .help = [] { return Help(); },
+                        .fill = [&] { return Fill(&plan); },
+                        .run = [&] { return Measure(plan); }};
+  return RunProgram(argc, argv, program);
+}

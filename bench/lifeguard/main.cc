@@ -1,20 +1,17 @@
 // Lifeguard's experiments, on nekton and on the protocols it grew from.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "bench/common/program.h"
 #include "bench/common/protocols.h"
 #include "bench/lifeguard/published.h"
 #include "bench/lifeguard/summary.h"
@@ -34,9 +31,6 @@ ABSL_FLAG(bool, progress, false, "show progress on standard error, as on a termi
 
 namespace nekton::bench {
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kWrongArguments = 2;
 
 constexpr std::string_view kHelp = R"(usage: lifeguard [flag...]
 
@@ -87,16 +81,6 @@ sent a second, only how much that is of swim's.
 Status: 0, 1 failed or unknown flag, 2 wrong arguments.
 
 )";
-
-int Refuse(absl::string_view what, int status) {
-  const std::string line = absl::StrCat("lifeguard: ", what, "\n");
-  std::fputs(line.c_str(), stderr);
-  return status;
-}
-
-bool Show(std::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-}
 
 std::string Help() {
   return absl::StrCat(absl::string_view(kHelp.data(), kHelp.size()), "The subset, C/D/I: ",
@@ -166,7 +150,7 @@ std::string Fill(Plan* plan) {
   if (std::string wrong = TakeSample(plan); !wrong.empty()) return wrong;
   plan->json = absl::GetFlag(FLAGS_json);
   plan->events = absl::GetFlag(FLAGS_events);
-  plan->progress = absl::GetFlag(FLAGS_progress) || (isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) == 0);
+  plan->progress = ShowsProgress(absl::GetFlag(FLAGS_progress));
   return {};
 }
 
@@ -244,13 +228,7 @@ bool RunProtocol(const Plan& plan, std::size_t protocol, Block block) {
   return Show(plan.json ? all.JsonLine(plan.label) : all.Text());
 }
 
-int Main(int argc, char** argv) {
-  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
-  const auto asks = [](std::string_view argument) { return argument == "--help" || argument == "-h"; };
-  if (std::any_of(arguments.begin(), arguments.end(), asks)) return Show(Help()) ? 0 : kFailed;
-  if (absl::ParseCommandLine(argc, argv).size() > 1) return Refuse("takes only flags; see --help", kWrongArguments);
-  Plan plan;
-  if (const std::string wrong = Fill(&plan); !wrong.empty()) return Refuse(wrong, kWrongArguments);
+bool Measure(const Plan& plan) {
   bool shown = plan.json || Show(Summary::TextHead());
   for (std::size_t i = 0; i < plan.protocols.size(); ++i) {
     for (const Block block : plan.blocks) shown = shown && RunProtocol(plan, i, block);
@@ -258,10 +236,18 @@ int Main(int argc, char** argv) {
   for (const Published& result : PublishedResults()) {
     if (plan.published) shown = shown && Show(plan.json ? JsonLine(result) : Text(result));
   }
-  return shown ? 0 : Refuse("standard output cannot be written", kFailed);
+  return shown;
 }
 
 }  // namespace
 }  // namespace nekton::bench
 
-int main(int argc, char** argv) { return nekton::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace nekton::bench;
+  Plan plan;
+  const Program program{.name = "lifeguard",
+                        .help = [] { return Help(); },
+                        .fill = [&] { return Fill(&plan); },
+                        .run = [&] { return Measure(plan); }};
+  return RunProgram(argc, argv, program);
+}

@@ -1,19 +1,16 @@
 // Measures how many messages a group sends.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "bench/common/number_list.h"
+#include "bench/common/program.h"
 #include "bench/common/protocols.h"
 #include "bench/message_cost/report.h"
 
@@ -34,8 +31,6 @@ ABSL_FLAG(bool, progress, false, "show progress on standard error, as on a termi
 namespace nekton::bench {
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kWrongArguments = 2;
 constexpr std::uint32_t kMeshMax = 64;
 
 constexpr std::string_view kHelp = R"(usage: message_cost [flag...]
@@ -65,16 +60,6 @@ crash: how long it took on average until all survivors knew, the datagrams and b
 their steady figures, and the datagrams per survivor. mesh: each member sends each other a heartbeat; measured up to 64
 members, above that computed from the rule. Status: 0, 1 failed or unknown flag, 2 wrong arguments.
 )";
-
-int Refuse(absl::string_view what, int status) {
-  const std::string line = absl::StrCat("message_cost: ", what, "\n");
-  std::fputs(line.c_str(), stderr);
-  return status;
-}
-
-bool Show(std::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-}
 
 struct Settings {
   std::vector<double> nodes;
@@ -116,7 +101,7 @@ std::string Fill(Settings* settings) {
   }
   if (absl::GetFlag(FLAGS_crashes) > 10'000) return "--crashes: must be 0 to 10000";
   settings->json = absl::GetFlag(FLAGS_json);
-  settings->progress = absl::GetFlag(FLAGS_progress) || (isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) == 0);
+  settings->progress = ShowsProgress(absl::GetFlag(FLAGS_progress));
   return {};
 }
 
@@ -177,19 +162,21 @@ bool RunAll(const Settings& settings) {
   return true;
 }
 
-int Main(int argc, char** argv) {
-  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
-  const auto asks = [](std::string_view argument) { return argument == "--help" || argument == "-h"; };
-  if (std::any_of(arguments.begin(), arguments.end(), asks)) return Show(kHelp) ? 0 : kFailed;
-  if (absl::ParseCommandLine(argc, argv).size() > 1) return Refuse("takes only flags; see --help", kWrongArguments);
-  Settings settings;
-  if (const std::string wrong = Fill(&settings); !wrong.empty()) return Refuse(wrong, kWrongArguments);
+bool Measure(const Settings& settings) {
   const bool shown = (settings.json || Show(TableHead())) && RunAll(settings);
   if (settings.progress) std::fputc('\n', stderr);
-  return shown ? 0 : Refuse("standard output cannot be written", kFailed);
+  return shown;
 }
 
 }  // namespace
 }  // namespace nekton::bench
 
-int main(int argc, char** argv) { return nekton::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace nekton::bench;
+  Settings settings;
+  const Program program{.name = "message_cost",
+                        .help = [] { return std::string(kHelp); },
+                        .fill = [&] { return Fill(&settings); },
+                        .run = [&] { return Measure(settings); }};
+  return RunProgram(argc, argv, program);
+}

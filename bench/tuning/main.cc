@@ -1,17 +1,14 @@
 // Chooses parameters by measuring: what each rule is worth, and which values of the parameters no others beat.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
 #include "absl/strings/str_cat.h"
+#include "bench/common/program.h"
 #include "bench/hardship/variants.h"
 #include "bench/tuning/measures.h"
 #include "bench/tuning/published.h"
@@ -31,9 +28,6 @@ ABSL_FLAG(bool, progress, false, "show progress on standard error, as on a termi
 
 namespace nekton::bench {
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kWrongArguments = 2;
 
 // Of each run of the Interval set, which takes longest.
 constexpr std::uint64_t kFreezes = 200;
@@ -74,16 +68,6 @@ and how often an observer takes a dead one back. 95 % intervals are in the JSON:
 for independent; one death is an event at every observer, so for failure events they are too narrow.
 Status: 0, 1 failed or unknown flag, 2 wrong arguments.
 )";
-
-int Refuse(absl::string_view what, int status) {
-  const std::string line = absl::StrCat("tuning: ", what, "\n");
-  std::fputs(line.c_str(), stderr);
-  return status;
-}
-
-bool Show(std::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-}
 
 struct Plan {
   bool rules = false;
@@ -129,7 +113,7 @@ std::string Fill(Plan* plan) {
                   .lossy = plan->rules ? kLossy * runs : 0,
                   .seed = absl::GetFlag(FLAGS_seed)};
   plan->json = absl::GetFlag(FLAGS_json);
-  plan->progress = absl::GetFlag(FLAGS_progress) || (isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) == 0);
+  plan->progress = ShowsProgress(absl::GetFlag(FLAGS_progress));
   FillSettings(plan);
   return {};
 }
@@ -165,19 +149,21 @@ bool RunAll(const Plan& plan) {
   return plan.rules || RunPublished(plan.json);
 }
 
-int Main(int argc, char** argv) {
-  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
-  const auto asks = [](std::string_view argument) { return argument == "--help" || argument == "-h"; };
-  if (std::any_of(arguments.begin(), arguments.end(), asks)) return Show(kHelp) ? 0 : kFailed;
-  if (absl::ParseCommandLine(argc, argv).size() > 1) return Refuse("takes only flags; see --help", kWrongArguments);
-  Plan plan;
-  if (const std::string wrong = Fill(&plan); !wrong.empty()) return Refuse(wrong, kWrongArguments);
+bool Measure(const Plan& plan) {
   const bool shown = RunAll(plan);
   if (plan.progress) std::fputc('\n', stderr);
-  return shown ? 0 : Refuse("standard output cannot be written", kFailed);
+  return shown;
 }
 
 }  // namespace
 }  // namespace nekton::bench
 
-int main(int argc, char** argv) { return nekton::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace nekton::bench;
+  Plan plan;
+  const Program program{.name = "tuning",
+                        .help = [] { return std::string(kHelp); },
+                        .fill = [&] { return Fill(&plan); },
+                        .run = [&] { return Measure(plan); }};
+  return RunProgram(argc, argv, program);
+}
