@@ -60,13 +60,14 @@ TEST(TuningSettings, AreDistinctAndWhatTheEngineTakes) {
 }
 
 TEST(TuningSettings, AStarHasOneRayForEachOtherValueAndAProductAll) {
-  EXPECT_THAT(Star(), SizeIs(StarSize()));
+  EXPECT_THAT(Star(), SizeIs(StarSize() + 1)) << "and the other way of probing";
+  EXPECT_EQ(Star().back().config.probing, Probing::kStaggered);
   EXPECT_TRUE(Star().front().is_default);
   const std::vector<Setting> product = Product();
   EXPECT_THAT(product, SizeIs(ProductSize()));
   for (const Setting& ray : Star()) {
     const auto same = [&ray](const Setting& setting) { return setting.config == ray.config; };
-    EXPECT_EQ(std::count_if(product.begin(), product.end(), same), 1) << ray.name;
+    EXPECT_EQ(std::count_if(product.begin(), product.end(), same), ray.config.probing == Probing::kRandom) << ray.name;
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::array<std::string_view, 4> kNames = {"nekton", "swim", "lifeguard", "memberlist"};
+constexpr std::array<std::string_view, 5> kNames = {"nekton", "staggered", "swim", "lifeguard", "memberlist"};
 
 constexpr Rules kNoRules = {.void_deaf_rounds = false,
                             .excuse_deafness = false,
@@ -29,6 +29,12 @@ Config Nekton() {
   config.retransmit = 4;
   config.gossip_fanout = 3;
   config.gossip_interval = 200ms;
+  return config;
+}
+
+Config Staggered() {
+  Config config = Nekton();
+  config.probing = Probing::kStaggered;
   return config;
 }
 
@@ -79,11 +85,12 @@ std::span<const std::string_view> ProtocolNames() { return kNames; }
 
 absl::StatusOr<Config> ProtocolConfig(std::string_view name) {
   if (name == "nekton") return Nekton();
+  if (name == "staggered") return Staggered();
   if (name == "swim") return Swim();
   if (name == "lifeguard") return Lifeguard();
   if (name == "memberlist") return Memberlist();
   return absl::InvalidArgumentError(absl::StrCat("no protocol \"", absl::string_view(name.data(), name.size()),
-                                                 "\"; there are nekton, swim, lifeguard and memberlist"));
+                                                 "\"; there are nekton, staggered, swim, lifeguard and memberlist"));
 }
 
 absl::StatusOr<DetectorKind> DetectorNamed(std::string_view name) {

@@ -1,6 +1,7 @@
 // The protocols that are compared, all built from the switches of one engine: nekton itself, and what it grew from.
 //
 //   nekton      Config::Lan()
+//   staggered   the same with Probing::kStaggered
 //   swim        Das, Gupta, Motivala, "SWIM", DSN 2002, with suspicion; the length of the suspicion and the gossip are
 //               those of the Lifeguard paper's baseline (alpha 5)
 //   lifeguard   Dadgar, Phillips, Currey, "Lifeguard", DSN 2018: alpha 5, beta 6, K 3, S 8, with all its parts

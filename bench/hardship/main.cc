@@ -32,7 +32,7 @@ constexpr std::string_view kHelp = R"(usage: hardship [flag...]
 
 Makes trouble for groups of members in the simulator, and counts what they make of each other.
 
-  --protocol=LIST  nekton (default), swim, lifeguard, memberlist (bench/common/protocols.h)
+  --protocol=LIST  nekton (default), staggered, swim, lifeguard, memberlist (bench/common/protocols.h)
   --cases=LIST     which of the cases below; all but those marked * by default
   --leave_one_out  nekton, and nekton with one of its rules and parts left out at a time, instead of --protocol; the
                    cases by default: interval/12, freeze/128/loss, lossy/32, pairs/32/50, loss/32, crash/128

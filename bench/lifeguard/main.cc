@@ -16,8 +16,8 @@
 #include "bench/lifeguard/published.h"
 #include "bench/lifeguard/summary.h"
 
-ABSL_FLAG(std::vector<std::string>, protocol, std::vector<std::string>({"nekton", "swim", "lifeguard", "memberlist"}),
-          "which protocols");
+ABSL_FLAG(std::vector<std::string>, protocol,
+          std::vector<std::string>({"nekton", "staggered", "swim", "lifeguard", "memberlist"}), "which protocols");
 ABSL_FLAG(std::vector<std::string>, block, std::vector<std::string>({"blocked", "prober", "frozen"}),
           "which kinds of anomaly");
 ABSL_FLAG(std::string, set, "subset", "which points: subset, interval, threshold or full");
@@ -38,7 +38,7 @@ The experiments of the Lifeguard paper (Dadgar, Phillips, Currey, DSN 2018, sect
 which C suffer an anomaly at the same times. Interval: anomalies of D ms and normal times of I ms take turns until 120 s
 have passed; Threshold: one anomaly, until all hold all ACTIVE again or 120 s have passed.
 
-  --protocol=LIST  nekton, swim, lifeguard, memberlist; all by default
+  --protocol=LIST  nekton, staggered, swim, lifeguard, memberlist; all by default
   --block=LIST     what an anomaly is; all three by default.
                    blocked: before each send and after each receive the member waits, its timers run on, as in the
                    paper; but it is an event loop, so that it goes on beginning probe rounds, whose frames queue.

@@ -40,7 +40,7 @@ Measures, in the simulator, how good a setting of the protocol is: a row for eac
 
   --rules       the default setting, and it with one of its rules and parts left out at a time (17 rows)
   --grid        the default setting, and it with one parameter changed at a time; swim, lifeguard and memberlist; and
-                the nine points that the Lifeguard paper publishes (15 + 3 measured rows)
+                the nine points that the Lifeguard paper publishes (16 + 3 measured rows)
     --full      every combination of the values instead (768)
     --sample=K  every K-th of them, and the default. K without a factor 2 or 3 gives each value its turn
 

@@ -48,6 +48,7 @@ std::vector<Setting> Star() {
       if (config != Default()) settings.push_back({Point(axis, value), config});
     }
   }
+  settings.push_back({"staggered", *ProtocolConfig("staggered")});
   return settings;
 }
 
@@ -72,7 +73,9 @@ std::vector<Setting> Product() {
 std::vector<Setting> Baselines() {
   std::vector<Setting> settings;
   for (const std::string_view name : ProtocolNames()) {
-    if (name != "nekton") settings.push_back({std::string(name), *ProtocolConfig(name), false, true});
+    if (name != "nekton" && name != "staggered") {
+      settings.push_back({std::string(name), *ProtocolConfig(name), false, true});
+    }
   }
   return settings;
 }
