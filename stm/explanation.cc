@@ -45,7 +45,7 @@ std::string CountLine(const Explanation& why) {
   }
   switch (why.revive) {
     case Revive::kRefutation:
-      return "ACTIVE again by its own refutation only";
+      return "ACTIVE again by its own refutation only, or by a restart";
     case Revive::kJoinOnly:
       return "ACTIVE again by a fresh join only";
     case Revive::kHealthy:

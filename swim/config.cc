@@ -5,12 +5,12 @@
 #include <cmath>
 #include <string_view>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "swim/address.h"
 #include "swim/message.h"
+#include "swim/quoted.h"
 #include "swim/tags.h"
 #include "swim/wire.h"
 
@@ -101,8 +101,6 @@ Config Make(const Timing& t) {
 }
 
 absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
-
-std::string Quoted(std::string_view text) { return absl::StrCat("\"", absl::CHexEscape(Absl(text)), "\""); }
 
 std::string Text(Duration d) { return absl::StrFormat("%.12g s", std::chrono::duration<double>(d).count()); }
 std::string Text(double value) { return absl::StrCat(value); }

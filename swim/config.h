@@ -137,7 +137,8 @@ struct Config {
   // Heartbeats between two, as in the ADR; a third is refused. Round trips must stay below suspect_after - period, 1 s.
   static Config Pair();
 
-  // OK, or InvalidArgument whose message lists every mistake: field, value, rule; one a line.
+  // OK, or InvalidArgument whose message lists every mistake: field, value, rule; one a line. Fields that the monitoring
+  // in use has no use for are not looked at.
   absl::Status Validate() const;
 
   StmConfig Stm() const;

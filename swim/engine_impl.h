@@ -338,9 +338,9 @@ class Engine::Impl {
   bool joined_ = false;      // at least one sync as a newcomer succeeded
   bool slept_long_ = false;  // long enough to have been declared dead meanwhile
   std::uint64_t periods_ = 0;
-  Instant heard_{};                // when anybody was last heard; time that we slept does not count
-  Instant deaf_until_{};           // so far a gap without anybody is taken into account
-  Instant partner_heard_{};        // when a member was, by a frame of any kind: of use where there is but one other
+  Instant heard_{};           // when anybody was last heard; time that we slept does not count
+  Instant deaf_until_{};      // so far a gap without anybody is taken into account
+  Instant partner_heard_{};   // when a member was, by a frame of any kind: of use where there is but one other
   bool buried_ = false;       // by an update of the frame in hand
   bool probes_held_ = false;  // HoldProbes
 

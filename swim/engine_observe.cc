@@ -2,19 +2,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "swim/engine_impl.h"
+#include "swim/quoted.h"
 
 namespace nekton {
-namespace {
-
-std::string Quoted(std::string_view text) {
-  return absl::StrCat("\"", absl::CHexEscape(absl::string_view(text.data(), text.size())), "\"");
-}
-
-}  // namespace
+namespace {}  // namespace
 
 absl::StatusOr<Observation> Engine::Impl::Understand(const PeerObservation& said) {
   const PeerId peer = table_.FindName(said.peer);

@@ -8,17 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "swim/engine_impl.h"
+#include "swim/quoted.h"
 
 namespace nekton {
 namespace {
-
-std::string Quoted(std::string_view text) {
-  return absl::StrCat("\"", absl::CHexEscape(absl::string_view(text.data(), text.size())), "\"");
-}
 
 bool IsInterval(Duration interval) {
   return interval >= WatchedMember::kIntervalMin && interval <= WatchedMember::kIntervalMax;

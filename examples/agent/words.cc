@@ -1,6 +1,5 @@
 #include "examples/agent/words.h"
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
@@ -28,7 +27,5 @@ absl::StatusOr<Probing> ProbingOf(std::string_view name) {
 }
 
 std::string OneLine(absl::string_view text) { return absl::StrReplaceAll(text, {{"\n", "; "}}); }
-
-std::string Quoted(std::string_view text) { return absl::StrCat("\"", absl::CHexEscape(Absl(text)), "\""); }
 
 }  // namespace nekton

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "swim/config.h"
+#include "swim/quoted.h"
 
 namespace nekton {
 
@@ -19,8 +20,6 @@ absl::StatusOr<Probing> ProbingOf(std::string_view name);
 
 // The mistakes of a configuration, one a line, in one line.
 std::string OneLine(absl::string_view text);
-// In quotes, with what is not printable escaped.
-std::string Quoted(std::string_view text);
 
 // In C++20 Abseil's string_view may be a type of its own.
 inline absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
