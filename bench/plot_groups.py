@@ -75,14 +75,19 @@ def styled(names):
     return {name: (name, *STYLES[i % len(STYLES)]) for i, name in enumerate(names)}
 
 
+def protocol_name(row):
+    return row["protocol"] + (" staggered" if row["probing"] == "staggered" else "")
+
+
 def cost_name(row):
-    return "heartbeat mesh" if row["protocol"] == "mesh" else f'{row["protocol"]}, {row["detector"]}'
+    return "heartbeat mesh" if row["protocol"] == "mesh" else f'{protocol_name(row)}, {row["detector"]}'
 
 
 def cost_panels(rows):
     steady = "datagrams_per_member_period"
     floor = "floor_datagrams_per_member_period"
-    order = ["nekton, fixed", "nekton, phi", "memberlist, fixed", "heartbeat mesh"]
+    order = ["nekton, fixed", "nekton, phi", "nekton staggered, fixed", "nekton staggered, phi", "memberlist, fixed",
+             "heartbeat mesh"]
     names = sorted({cost_name(row) for row in rows}, key=lambda name: (order + [name]).index(name))
     styles = styled(names)
     quiet = [row for row in rows if row["loss"] == 0]
@@ -114,10 +119,10 @@ def time_panels(rows):
     ports = {"silent": "the machine dies", "refuses": "the process dies"}
     panels = []
     slowest = max(row["all_know_s"]["worst"] for row in rows)
-    for protocol in dict.fromkeys(row["protocol"] for row in rows):
+    for protocol in dict.fromkeys(protocol_name(row) for row in rows):
         for key, phase in (("first_suspicion_s", "first suspicion"), ("all_know_s", "all know")):
             for port, words in ports.items():
-                of_port = [row for row in rows if row["port"] == port and row["protocol"] == protocol]
+                of_port = [row for row in rows if row["port"] == port and protocol_name(row) == protocol]
                 panel = Panel(f"{protocol}: {words}, {phase}", "members", "seconds since the crash", log_y=False)
                 panel.y_reaches = slowest
                 for quantile, label in QUANTILES:
@@ -131,7 +136,7 @@ def draw(panels, entries):
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     width, height = columns * PANEL_W, LEGEND_H + rows * PANEL_H
-    out = page_head(width, height) + legend(entries, LEFT, 24)
+    out = page_head(width, height) + legend(entries, LEFT, 20, width)
     for i, panel in enumerate(panels):
         out += panel.draw(i % columns * PANEL_W, LEGEND_H + i // columns * PANEL_H)
     return "\n".join(out + ["</svg>\n"])

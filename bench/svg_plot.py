@@ -139,11 +139,13 @@ def axis_names(left, top, right, bottom, x_name, y_name):
                  f'text-anchor="middle" transform="rotate(-90 {left - 54:.1f} {middle:.1f})"')]
 
 
-def legend(entries, left, y):
-    """`entries`: triples of a name, a colour and a shape; no shape: a dashed line."""
+def legend(entries, left, y, right=math.inf):
+    """`entries`: triples of a name, a colour and a shape; no shape: a dashed line. In rows of 18 up to `right`."""
     out = []
     at = left
     for name, colour, shape in entries:
+        if at > left and at + 33 + 7 * len(name) > right:
+            at, y = left, y + 18
         dashes = ' stroke-dasharray="5 4"' if shape is None else ""
         out.append(f'<line x1="{at}" y1="{y}" x2="{at + 26}" y2="{y}" stroke="{colour}" stroke-width="1.6"{dashes}/>')
         if shape is not None:
