@@ -5,36 +5,17 @@
   plot_groups.py times FILE    detection: how long it takes to notice a crash, against size
 """
 
-import argparse
-import json
 import sys
 
 sys.dont_write_bytecode = True  # the tree of sources stays as it is
-from svg_plot import STYLES, LinearScale, LogScale, axis_names, grid, legend, marker, page_head, text
+from svg_plot import (STYLES, LinearScale, LogScale, axis_names, grid, json_rows, legend, marker, page_head, parser_of,
+                      run, text)
 
 PANEL_W, PANEL_H = 500, 360  # with its margins
 LEFT, RIGHT, TOP, BOTTOM = 74, 14, 40, 58
 LEGEND_H = 46
 FLOOR = ("bound for T = 1 period", "#555555", None)
 QUANTILES = (("p50", "50 %"), ("p95", "95 %"), ("p99", "99 %"), ("p999", "99.9 %"), ("worst", "worst"))
-
-
-def fail(what):
-    sys.exit(f"plot_groups.py: {what}")
-
-
-def read_lines(source, name):
-    rows = []
-    for number, words in enumerate(source, 1):
-        if not words.strip():
-            continue
-        try:
-            rows.append(json.loads(words))
-        except ValueError as wrong:
-            fail(f"{name}:{number}: not a line of JSON: {wrong}")
-    if not rows:
-        fail(f"{name}: there is nothing to draw")
-    return rows
 
 
 class Panel:
@@ -143,29 +124,10 @@ def draw(panels, entries):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("kind", choices=("cost", "times"), help="what was measured")
-    parser.add_argument("file", nargs="?", default="-", help="its lines of JSON (default: standard input)")
-    parser.add_argument("--out", default="-", metavar="SVG", help="where the picture goes (default: standard output)")
-    arguments = parser.parse_args()
-    try:
-        if arguments.file == "-":
-            rows = read_lines(sys.stdin, "standard input")
-        else:
-            with open(arguments.file, encoding="utf-8") as source:
-                rows = read_lines(source, arguments.file)
-        picture = draw(*(cost_panels if arguments.kind == "cost" else time_panels)(rows))
-        if arguments.out == "-":
-            sys.stdout.write(picture)
-        else:
-            with open(arguments.out, "w", encoding="utf-8") as out:
-                out.write(picture)
-    except OSError as error:
-        fail(error)
-    except UnicodeDecodeError as error:
-        fail(f"{arguments.file}: {error}")
-    except (KeyError, TypeError) as missing:
-        fail(f"a line is not of the program that was said: {missing}")
+    run(parser, json_rows,
+        lambda rows, arguments: draw(*(cost_panels if arguments.kind == "cost" else time_panels)(rows)))
 
 
 if __name__ == "__main__":

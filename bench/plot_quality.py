@@ -5,13 +5,12 @@ Each point is one value of a detector's parameter; lower and further left is bet
 the first value at which no mistake was seen. Values beyond it, slower and no better, are left out.
 """
 
-import argparse
 import json
 import math
 import sys
 
 sys.dont_write_bytecode = True  # the tree of sources stays as it is
-from svg_plot import LogScale, axis_names, grid, legend, line, marker, page_head, text
+from svg_plot import LogScale, axis_names, fail, grid, legend, line, marker, page_head, parser_of, run, text
 
 COLUMNS = 2
 PANEL_W, PANEL_H = 500, 380  # with its margins
@@ -27,10 +26,6 @@ STYLES = {
 }
 SPARE_STYLES = [("#e69f00", "circle"), ("#56b4e9", "square"), ("#000000", "triangle")]
 NEEDED = ("trace", "detector", "value", "detection_mean_s", "mistakes_per_hour")
-
-
-def fail(what):
-    sys.exit(f"plot_quality.py: {what}")
 
 
 def read_lines(source, name):
@@ -112,26 +107,7 @@ def draw(panels):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", nargs="?", default="-", help="lines of detector_quality --json (default: standard input)")
-    parser.add_argument("--out", default="-", metavar="SVG", help="where the picture goes (default: standard output)")
-    arguments = parser.parse_args()
-    try:
-        if arguments.file == "-":
-            panels = read_lines(sys.stdin, "standard input")
-        else:
-            with open(arguments.file, encoding="utf-8") as source:
-                panels = read_lines(source, arguments.file)
-        picture = draw(panels)
-        if arguments.out == "-":
-            sys.stdout.write(picture)
-        else:
-            with open(arguments.out, "w", encoding="utf-8") as out:
-                out.write(picture)
-    except OSError as error:
-        fail(error)
-    except UnicodeDecodeError as error:
-        fail(f"{arguments.file}: {error}")
+    run(parser_of(__doc__), read_lines, lambda panels, _: draw(panels))
 
 
 if __name__ == "__main__":

@@ -9,12 +9,11 @@ A setting is on a front where no other one is as good in both and better in one.
 points that the Lifeguard paper publishes, as shares of SWIM's figures: here they are such shares of what swim came to.
 """
 
-import argparse
-import json
 import sys
 
 sys.dont_write_bytecode = True  # the tree of sources stays as it is
-from svg_plot import STYLES, LinearScale, LogScale, SymlogScale, axis_names, grid, marker, page_head, text
+from svg_plot import (STYLES, LinearScale, LogScale, SymlogScale, axis_names, fail, grid, json_rows, marker, page_head,
+                      parser_of, run, text)
 
 PANEL_W, PANEL_H = 640, 470  # with its margins
 LEFT, RIGHT, TOP, BOTTOM = 74, 18, 40, 58
@@ -30,19 +29,8 @@ PLACES = [(9, 4), (-9, 4)] + [(dx, sign * reach + (4 if sign > 0 else 0)) for re
                               for sign in (-1, 1) for dx in (9, -9, 45, -45)]
 
 
-def fail(what):
-    sys.exit(f"plot_tuning.py: {what}")
-
-
 def read_lines(source, name):
-    rows = []
-    for number, words in enumerate(source, 1):
-        if not words.strip():
-            continue
-        try:
-            rows.append(json.loads(words))
-        except ValueError as wrong:
-            fail(f"{name}:{number}: not a line of JSON: {wrong}")
+    rows = json_rows(source, name)
     rows = [row for row in rows if row["table"] == "grid"]
     if not any(not row["published"] for row in rows):
         fail(f"{name}: there is nothing of --grid to draw")
@@ -283,28 +271,7 @@ def draw(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", nargs="?", default="-", help="lines of JSON (default: standard input)")
-    parser.add_argument("--out", default="-", metavar="SVG", help="where the picture goes (default: standard output)")
-    arguments = parser.parse_args()
-    try:
-        if arguments.file == "-":
-            rows = read_lines(sys.stdin, "standard input")
-        else:
-            with open(arguments.file, encoding="utf-8") as source:
-                rows = read_lines(source, arguments.file)
-        picture = draw(rows)
-        if arguments.out == "-":
-            sys.stdout.write(picture)
-        else:
-            with open(arguments.out, "w", encoding="utf-8") as out:
-                out.write(picture)
-    except OSError as error:
-        fail(error)
-    except UnicodeDecodeError as error:
-        fail(f"{arguments.file}: {error}")
-    except (KeyError, TypeError) as missing:
-        fail(f"a line is not of tuning --grid: {missing}")
+    run(parser_of(__doc__), read_lines, lambda rows, _: draw(rows))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,11 @@
 """Drawing of plots as SVG, shared by the plot_*.py programs. Needs nothing beyond the standard library."""
 
+import argparse
 import html
+import json
 import math
+import os
+import sys
 
 # Colours that also the colour-blind tell apart (Okabe and Ito), and a shape each.
 STYLES = [("#0072b2", "circle"), ("#d55e00", "square"), ("#009e73", "diamond"), ("#cc79a7", "triangle"),
@@ -153,3 +157,51 @@ def legend(entries, left, y, right=math.inf):
         out.append(text(at + 33, y + 4, name))
         at += 33 + 8 * len(name) + 26
     return out
+
+
+def fail(what):
+    sys.exit(f"{os.path.basename(sys.argv[0])}: {what}")
+
+
+def json_rows(source, name):
+    """What the lines of a file hold; empty ones do not matter."""
+    rows = []
+    for number, words in enumerate(source, 1):
+        if not words.strip():
+            continue
+        try:
+            rows.append(json.loads(words))
+        except ValueError as wrong:
+            fail(f"{name}:{number}: not a line of JSON: {wrong}")
+    if not rows:
+        fail(f"{name}: there is nothing to draw")
+    return rows
+
+
+def parser_of(description):
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def run(parser, read, draw):
+    """Reads FILE by read(source, name), draws it by draw(what was read, arguments), and writes the picture."""
+    parser.add_argument("file", nargs="?", default="-", help="lines of JSON (default: standard input)")
+    parser.add_argument("--out", default="-", metavar="SVG", help="where the picture goes (default: standard output)")
+    arguments = parser.parse_args()
+    try:
+        if arguments.file == "-":
+            rows = read(sys.stdin, "standard input")
+        else:
+            with open(arguments.file, encoding="utf-8") as source:
+                rows = read(source, arguments.file)
+        picture = draw(rows, arguments)
+        if arguments.out == "-":
+            sys.stdout.write(picture)
+        else:
+            with open(arguments.out, "w", encoding="utf-8") as out:
+                out.write(picture)
+    except OSError as error:
+        fail(error)
+    except UnicodeDecodeError as error:
+        fail(f"{arguments.file}: {error}")
+    except (KeyError, TypeError) as missing:
+        fail(f"a line is not of the program that was said: {missing}")
