@@ -97,7 +97,7 @@ def cost_panels(rows):
 
 def time_panels(rows):
     styles = styled([label for _, label in QUANTILES])
-    ports = {"silent": "the machine dies", "refuses": "the process dies"}
+    ports = {"silent": "machine dies", "refuses": "process dies"}
     panels = []
     slowest = max(row["all_know_s"]["worst"] for row in rows)
     for protocol in dict.fromkeys(protocol_name(row) for row in rows):
