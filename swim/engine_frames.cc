@@ -225,7 +225,7 @@ void Engine::Impl::OnPing(Outbox& out, const Address& from, const Frame& frame, 
   Frame ack = Header(FrameType::kAck, frame.sequence);
   if (sender == kNoPeer) ack.flags |= kFlagStranger;
   if (frame.digest != table_.digest()) ack.flags |= kFlagDiffers;
-  if (ProbeRounds::IsFirst(frame.sequence)) {
+  if (config_.probing == Probing::kStaggered && ProbeRounds::IsFirst(frame.sequence)) {
     ack.shift = stagger_.ShiftFor(frame.sender, now_.boot, config_.period);
     if (ack.shift != 0) ack.flags |= kFlagShift;
   }
