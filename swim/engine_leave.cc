@@ -20,6 +20,7 @@ absl::Status Engine::Impl::BeginLeave(Outbox& out, const Leave& leave) {
   EndAllWatches(out);
   rounds_.ForEachOpen([&](ProbeRound& round) { rounds_.Close(round, now_.boot); });
   next_period_ = kNever;
+  stagger_.Clear();
   next_contact_ = kNever;
   leave_until_ = Later(now_.boot, leave.timeout == Duration{} ? config_.leave_timeout : leave.timeout);
   const std::uint32_t others = table_.ring_size();

@@ -82,7 +82,6 @@ void Engine::Impl::PeriodTick(Outbox& out) {
   RoundsDue(out);
   if (phase_ != Phase::kRunning) {
     next_period_ = kNever;
-    stagger_.Clear();
     return;
   }
   ++periods_;

@@ -208,5 +208,22 @@ TEST(EngineLeave, AForgedOrReplayedLeaveIsRefuted) {
   EXPECT_EQ(other.Count(Counter::kUpdatesStale), 2u);
 }
 
+// Whatever says whom it probes next.
+TEST(EngineLeave, WhoLeavesBeginsNoRound) {
+  for (const Probing probing : {Probing::kRandom, Probing::kStaggered}) {
+    Config config = Rig::Lan();
+    config.probing = probing;
+    Rig rig(config);
+    rig.Know(8);
+    rig.Run(seconds(12));
+    EXPECT_GE(rig.Rounds().size(), 10u);
+    for (std::size_t i = 1; i <= 8; ++i) rig[i].answers = false;  // nobody hears its farewell
+    rig.Clear();
+    ASSERT_TRUE(rig.Order(Leave{.timeout = seconds(20)}).ok());
+    rig.Run(seconds(15));
+    EXPECT_EQ(rig.Rounds().size(), 0u) << static_cast<int>(probing);
+  }
+}
+
 }  // namespace
 }  // namespace nekton
