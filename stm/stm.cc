@@ -14,45 +14,46 @@ Stm::Stm(const StmConfig& config) : config_(config) {}
 Outcome Stm::Apply(const Tick& now, const Observation& observation, LifeKey key, const HoldTerms& terms,
                    std::vector<StateChange>& changes) {
   NoticePause(now);
-  return Count(Judge({now, observation.peer, observation.observer, changes}, observation, key, terms));
+  return Count(observation.peer,
+               Judge({now, observation.peer, observation.observer, changes}, observation, key, terms));
 }
 
 Outcome Stm::Rumour(const Tick& now, PeerId peer, LifeKey key, const Word& word, const HoldTerms& terms,
                     std::vector<StateChange>& changes) {
   NoticePause(now);
-  return Count(Hear({now, peer, word.observer, changes}, key, word, false, terms));
+  return Count(peer, Hear({now, peer, word.observer, changes}, key, word, false, terms));
 }
 
 Outcome Stm::Verdict(const Tick& now, PeerId peer, LifeKey key, const Word& word, const HoldTerms& terms,
                      std::vector<StateChange>& changes) {
   NoticePause(now);
-  return Count(Hear({now, peer, word.observer, changes}, key, word, true, terms));
+  return Count(peer, Hear({now, peer, word.observer, changes}, key, word, true, terms));
 }
 
 Outcome Stm::Refute(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes) {
   NoticePause(now);
-  return Count(Admit({now, peer, kNoPeer, changes}, key));
+  return Count(peer, Admit({now, peer, kNoPeer, changes}, key));
 }
 
 void Stm::Left(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes) {
   NoticePause(now);
-  Count(Depart({now, peer, kNoPeer, changes}, key, Transition::kLeft));
+  Count(peer, Depart({now, peer, kNoPeer, changes}, key, Transition::kLeft));
 }
 
 void Stm::Replaced(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes) {
   NoticePause(now);
-  Count(Depart({now, peer, kNoPeer, changes}, key, Transition::kReplaced));
+  Count(peer, Depart({now, peer, kNoPeer, changes}, key, Transition::kReplaced));
 }
 
 void Stm::Restarted(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes) {
   NoticePause(now);
-  Count(Restart({now, peer, kNoPeer, changes}, key));
+  Count(peer, Restart({now, peer, kNoPeer, changes}, key));
 }
 
 void Stm::Bury(const Tick& now, PeerId peer, LifeKey key) {
   NoticePause(now);
   std::vector<StateChange> none;
-  Count(Entomb({now, peer, kNoPeer, none}, key));
+  Count(peer, Entomb({now, peer, kNoPeer, none}, key));
 }
 
 // Gates 1 and 2: what needs nothing but the observation and the clock.
@@ -308,8 +309,11 @@ bool Stm::Demotes(const Record& record) const {
   return record.count + std::uint64_t{record.witnesses.counting()} * config_.rumour_weight >= config_.demote_threshold;
 }
 
-Outcome Stm::Count(Outcome outcome) {
+Outcome Stm::Count(PeerId peer, Outcome outcome) {
   ++counters_.outcomes[static_cast<std::size_t>(outcome)];
+  if (outcome == Outcome::kApplied || outcome == Outcome::kSuperseded || outcome == Outcome::kFull) {
+    versions_.Changed(peer);
+  }
   return outcome;
 }
 

@@ -62,6 +62,7 @@
 #include "stm/stm_config.h"
 #include "stm/stm_counters.h"
 #include "stm/trails.h"
+#include "stm/versions.h"
 #include "stm/witnesses.h"
 
 namespace nekton {
@@ -160,6 +161,10 @@ class Stm {
   // Why the peer is in its state.
   Explanation Explain(const Tick& now, PeerId peer) const;
 
+  // Rises with everything after which the same input about this peer could have another outcome, but for what is known
+  // of the observer.
+  std::uint64_t VersionOf(PeerId peer) const { return versions_.of(peer); }
+
   std::size_t records() const { return slots_.size(); }  // peers that cost memory now
   const StmCounters& counters() const { return counters_; }
   std::uint64_t count(Outcome outcome) const { return counters_.of(outcome); }
@@ -236,7 +241,7 @@ class Stm {
   void Add(Record& record, std::uint32_t weight, bool signalled);  // `signalled`: by the observer of the first trail
   bool Demotes(const Record& record) const;
   static std::uint32_t Sum(std::uint32_t a, std::uint32_t b);  // held at the largest
-  Outcome Count(Outcome outcome);
+  Outcome Count(PeerId peer, Outcome outcome);
 
   // stm_holds.cc: holds, commits and time.
   // Whose word begins a hold: our own, an observation's from outside, or other members'.
@@ -288,6 +293,7 @@ class Stm {
   std::size_t strangers_ = 0;
   Instant last_{};            // of the last input
   std::vector<PeerId> held_;  // scratch
+  Versions versions_;
   StmCounters counters_;
 };
 

@@ -113,7 +113,9 @@ void Stm::Excuse(Instant now, Instant from, Instant to) {
     record.awaits_signal = record.own;
     Rehold(now, record);
   }
-  counters_.pauses += any ? 1 : 0;
+  if (!any) return;
+  ++counters_.pauses;
+  versions_.AllChanged();
 }
 
 // We were due at NextDeadline(), or at once if that had passed when we last ran.
@@ -177,6 +179,7 @@ void Stm::Advance(const Tick& now, std::vector<StateChange>& changes) {
   NoticePause(now);
   while (!holds_.empty() && holds_.top().when <= now.boot && holds_.top().when != kNever) {
     Record& record = *Find(holds_.top().id);
+    versions_.Changed(record.peer);
     CommitInactive({now, record.peer, kNoPeer, changes}, record, HoldEnd(record).why);
   }
   for (Deadlines* idle : {&idle_, &idle_strangers_}) {

@@ -45,6 +45,7 @@ bool Stm::MakeRoom(bool stranger) {
 }
 
 void Stm::Release(Record& record) {
+  versions_.Changed(record.peer);
   const PeerId peer = record.peer;
   holds_.Cancel(peer);
   IdleOf(record).Cancel(peer);
@@ -164,6 +165,7 @@ bool Stm::TakeBack(Instant now, Record& record, PeerId observer) {
     Unmention(observer);
     if (record.running) Rehold(now, record);
   }
+  if (trailed || witnessed) versions_.Changed(record.peer);
   return trailed || witnessed;
 }
 

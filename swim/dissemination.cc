@@ -45,6 +45,7 @@ void Dissemination::Link(std::uint32_t slot, std::uint32_t bucket) {
   (b.tail == kNone ? b.head : slots_[b.tail].next) = slot;
   b.tail = slot;
   ++b.size;
+  used_ |= std::uint64_t{1} << bucket;
 }
 
 void Dissemination::Unlink(std::uint32_t slot) {
@@ -52,7 +53,7 @@ void Dissemination::Unlink(std::uint32_t slot) {
   Bucket& b = buckets_[s.bucket];
   (s.prev == kNone ? b.head : slots_[s.prev].next) = s.next;
   (s.next == kNone ? b.tail : slots_[s.next].prev) = s.prev;
-  --b.size;
+  if (--b.size == 0) used_ &= ~(std::uint64_t{1} << s.bucket);
 }
 
 }  // namespace nekton

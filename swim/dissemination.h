@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -28,10 +29,13 @@ class Dissemination {
   // offered once a call.
   template <typename Fits>
   void Fill(std::uint32_t sends, Fits fits) {
+    // A piece that was sent goes to the end of the next bucket, and is not to be offered from there.
+    const std::uint64_t used = used_;
     std::array<std::uint32_t, kSendsMax> offer;
-    for (std::uint32_t b = 0; b < kSendsMax; ++b) offer[b] = buckets_[b].size;
+    for (std::uint64_t left = used; left != 0; left &= left - 1) offer[Lowest(left)] = buckets_[Lowest(left)].size;
     std::uint32_t misses = 0;
-    for (std::uint32_t b = 0; b < kSendsMax; ++b) {
+    for (std::uint64_t left = used; left != 0; left &= left - 1) {
+      const std::uint32_t b = Lowest(left);
       std::uint32_t slot = buckets_[b].head;
       for (std::uint32_t i = 0; i < offer[b] && slot != kNone; ++i) {
         const std::uint32_t next = slots_[slot].next;
@@ -57,6 +61,7 @@ class Dissemination {
     std::uint32_t head = kNone, tail = kNone, size = 0;
   };
 
+  static std::uint32_t Lowest(std::uint64_t bits) { return static_cast<std::uint32_t>(std::countr_zero(bits)); }
   void Sent(std::uint32_t slot, std::uint32_t bucket, std::uint32_t sends);
   void Link(std::uint32_t slot, std::uint32_t bucket);  // at the tail
   void Unlink(std::uint32_t slot);
@@ -64,6 +69,7 @@ class Dissemination {
   absl::flat_hash_map<PeerId, std::uint32_t> index_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
+  std::uint64_t used_ = 0;  // bit b: bucket b is not empty
   std::array<Bucket, kSendsMax> buckets_;
 };
 

@@ -27,6 +27,7 @@
 #include "stm/stm.h"
 #include "swim/contacts.h"
 #include "swim/dissemination.h"
+#include "swim/echoes.h"
 #include "swim/engine.h"
 #include "swim/foreigners.h"
 #include "swim/link.h"
@@ -215,12 +216,15 @@ class Engine::Impl {
   // --- engine_updates.cc
   void ApplyUpdates(Outbox& out, std::span<const std::byte> updates, Source source);
   void ApplyUpdate(Outbox& out, const Update& update, Source source);
+  std::uint64_t VersionOf(PeerId row) const {
+    return table_.version() + stm_.VersionOf(row) + suspicions_.VersionOf(row);
+  }
   void ApplyAboutSelf(Outbox& out, const Update& update);
   void ApplyUnknown(Outbox& out, const Update& update, Source source);
   void ApplyNewLife(Outbox& out, PeerId row, const Update& update, Source source);
   void ApplyNewer(Outbox& out, PeerId row, const Update& update, Source source);
-  void ApplySame(Outbox& out, PeerId row, const Update& update, Source source);
-  void ApplyAccusation(Outbox& out, PeerId row, const Update& update, Source source);
+  bool ApplySame(Outbox& out, PeerId row, const Update& update, Source source);
+  bool ApplyAccusation(Outbox& out, PeerId row, const Update& update, Source source);
   void ApplyLeft(Outbox& out, PeerId row, const Update& update, Source source);
   bool Plausible(const Update& update, PeerId row) const;
   bool TakeAddress(Outbox& out, PeerId row, const Update& update);
@@ -315,6 +319,7 @@ class Engine::Impl {
   Stagger stagger_;
   Relays relays_;
   Suspicions suspicions_;
+  Echoes echoes_;
   Refutations refutations_;
   LocalHealth health_;
   Contacts contacts_;

@@ -30,6 +30,12 @@ bool Engine::Impl::Plausible(const Update& update, PeerId row) const {
 }
 
 void Engine::Impl::ApplyUpdate(Outbox& out, const Update& update, Source source) {
+  const bool accuses = update.kind == UpdateKind::kSuspect || update.kind == UpdateKind::kDead;
+  const std::uint64_t hash = accuses ? Echoes::Hash(update, config_.seed) : 0;
+  if (accuses && echoes_.Has(hash, [this](PeerId subject) { return VersionOf(subject); })) {
+    ++counters_[Counter::kUpdatesKnown];
+    return;
+  }
   const PeerId row = table_.FindName(update.name);
   if (!Plausible(update, row)) {
     ++counters_[Counter::kUpdatesRefused];
@@ -45,8 +51,8 @@ void Engine::Impl::ApplyUpdate(Outbox& out, const Update& update, Source source)
     ApplyNewLife(out, row, update, source);
   } else if (update.key > known) {
     ApplyNewer(out, row, update, source);
-  } else {
-    ApplySame(out, row, update, source);
+  } else if (ApplySame(out, row, update, source)) {
+    echoes_.Put(hash, row, VersionOf(row));
   }
 }
 
@@ -225,40 +231,41 @@ void Engine::Impl::ApplyNewer(Outbox& out, PeerId row, const Update& update, Sou
   ApplyAccusation(out, row, update, source);
 }
 
-void Engine::Impl::ApplySame(Outbox& out, PeerId row, const Update& update, Source source) {
+// Returns whether it was an accusation or a verdict whose copies will tell nothing either.
+bool Engine::Impl::ApplySame(Outbox& out, PeerId row, const Update& update, Source source) {
   const MemberStatus status = table_[row].status;
   switch (update.kind) {
     case UpdateKind::kAlive:
       // The key was heard of by an accusation first, or by news that was too small for tags.
       if (update.detailed && !table_[row].detailed) {
         const bool changed = table_[row].who->tags != update.tags || table_[row].address != update.address;
-        if (!TakeAddress(out, row, update)) return;
+        if (!TakeAddress(out, row, update)) return false;
         TakeDetails(row, update);
         if (changed && status == MemberStatus::kActive) Emit(out, EventKind::kUpdated, row, status, {});
         PassOn(row, source);
       }
       if (status != MemberStatus::kActive && (status != MemberStatus::kSuspect || HoldRuns(row))) AnswerLater(row);
       ++counters_[Counter::kUpdatesKnown];
-      return;
+      return false;
     case UpdateKind::kSuspect:
     case UpdateKind::kDead:
       if (status == MemberStatus::kLeft || (status == MemberStatus::kInactive && update.kind == UpdateKind::kSuspect)) {
         ++counters_[Counter::kUpdatesStale];
         AnswerLater(row);
-      } else if (status == MemberStatus::kInactive) {
-        ++counters_[Counter::kUpdatesKnown];
-      } else {
-        ApplyAccusation(out, row, update, source);
+        return false;
       }
-      return;
+      if (status != MemberStatus::kInactive) return ApplyAccusation(out, row, update, source);
+      ++counters_[Counter::kUpdatesKnown];
+      return true;
     case UpdateKind::kLeft:
       if (status == MemberStatus::kLeft) {
         ++counters_[Counter::kUpdatesKnown];
       } else {
         ApplyLeft(out, row, update, source);
       }
-      return;
+      return false;
   }
+  return false;
 }
 
 // Does an accusation name anybody whose word counts here?
@@ -270,10 +277,12 @@ bool Engine::Impl::HasWitness(PeerId row, const Update& update) const {
 }
 
 // A suspicion or a confirm about an ACTIVE or SUSPECT member at our key: each named observer's word by its weight.
-void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update, Source source) {
+// Returns what ApplySame does.
+bool Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update, Source source) {
   const LifeKey key = table_[row].key;
   const auto hold_before = stm_.HoldOf(row);
   const bool was_running = hold_before.has_value() && hold_before->running && hold_before->key == key;
+  const HoldTerms terms = Terms();
   bool named = false;
   bool believed = false;
   for (std::size_t i = 0; i < update.accuser_count; ++i) {
@@ -281,8 +290,8 @@ void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
     const PeerId observer = table_.FindId(accuser.id);
     if (observer == kSelf) continue;
     const Word word{observer, accuser.refused};
-    const Outcome outcome = update.kind == UpdateKind::kDead ? stm_.Verdict(now_, row, key, word, Terms(), changes_)
-                                                             : stm_.Rumour(now_, row, key, word, Terms(), changes_);
+    const Outcome outcome = update.kind == UpdateKind::kDead ? stm_.Verdict(now_, row, key, word, terms, changes_)
+                                                             : stm_.Rumour(now_, row, key, word, terms, changes_);
     if (outcome != Outcome::kFull && (observer == kNoPeer || !stm_.Accuses(observer, row))) continue;
     believed = true;
     named |= suspicions_.Merge(row, accuser);
@@ -295,7 +304,11 @@ void Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
   Commit(out);
   if (changed) PassOn(row, source);
   if (begun) Corroborate(out, row, update);
-  if (!believed && !HoldRuns(row)) LookOurselves(row);
+  if (!believed && !HoldRuns(row)) {
+    LookOurselves(row);
+    return false;
+  }
+  return !changed;
 }
 
 // Somebody accuses it, and nobody whose word counts here stands behind that: our own round decides, in the next period,

@@ -10,6 +10,7 @@ ProbeRound* ProbeRounds::Open(PeerId target, std::uint64_t target_id, Instant st
     if (serial_ == 0) serial_ = 1;
     ProbeRound& round = slots_[serial_ % kSlots];
     if (round.phase == ProbeRound::Phase::kOpen) continue;
+    open_ |= std::uint32_t{1} << serial_ % kSlots;
     round.phase = ProbeRound::Phase::kOpen;
     round.acked = round.accusing = round.last_sent = round.refused = round.local_trouble = false;
     round.stream_first = round.in_turn = false;
@@ -37,15 +38,17 @@ ProbeRound* ProbeRounds::Find(std::uint32_t sequence, std::uint32_t* attempt) {
 }
 
 ProbeRound* ProbeRounds::FindOpen(PeerId target) {
-  for (ProbeRound& round : slots_) {
-    if (round.phase == ProbeRound::Phase::kOpen && round.target == target) return &round;
-  }
-  return nullptr;
+  ProbeRound* found = nullptr;
+  ForEachOpen([&](ProbeRound& round) {
+    if (found == nullptr && round.target == target) found = &round;
+  });
+  return found;
 }
 
 void ProbeRounds::Close(ProbeRound& round, Instant ack_until) {
   const bool first = std::min(round.next_attempt, round.end) <= next_due_;
   round.phase = ProbeRound::Phase::kClosed;
+  open_ &= ~(std::uint32_t{1} << (round.serial % kSlots));
   round.end = ack_until;
   round.next_attempt = kNever;
   if (first) Reschedule();
@@ -55,6 +58,7 @@ void ProbeRounds::Forget(PeerId target) {
   for (ProbeRound& round : slots_) {
     if (round.target != target) continue;
     round.phase = ProbeRound::Phase::kFree;
+    open_ &= ~(std::uint32_t{1} << (round.serial % kSlots));
     round.target = kNoPeer;
     round.next_attempt = kNever;
   }
@@ -63,9 +67,7 @@ void ProbeRounds::Forget(PeerId target) {
 
 void ProbeRounds::Reschedule() {
   next_due_ = kNever;
-  for (const ProbeRound& round : slots_) {
-    if (round.phase == ProbeRound::Phase::kOpen) next_due_ = std::min({next_due_, round.next_attempt, round.end});
-  }
+  ForEachOpen([this](const ProbeRound& round) { next_due_ = std::min({next_due_, round.next_attempt, round.end}); });
 }
 
 }  // namespace nekton

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "phi/time.h"
 #include "stm/state.h"
@@ -90,15 +91,17 @@ class ProbeRounds {
 
   template <typename F>
   void ForEachOpen(F f) {
-    for (ProbeRound& round : slots_) {
-      if (round.phase == ProbeRound::Phase::kOpen) f(round);
+    for (std::uint32_t i = 0; i < kSlots; ++i) {
+      if ((open_ >> i & 1) != 0) f(slots_[i]);
     }
   }
 
  private:
   static constexpr std::uint32_t kSerialMask = (1u << 28) - 1;
 
-  std::array<ProbeRound, kSlots> slots_;
+  // 12 KB, of which an input seldom needs more than one round.
+  std::vector<ProbeRound> slots_ = std::vector<ProbeRound>(kSlots);
+  std::uint32_t open_ = 0;  // bit i: slot i is open
   std::uint32_t serial_;
   Instant next_due_ = kNever;
 };

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "phi/time.h"
 #include "swim/address.h"
@@ -15,7 +17,6 @@ namespace nekton {
 
 struct Relayed {
   bool open = false;
-  bool nacked = false;
   bool accused = false;  // the asker holds the target SUSPECT
   std::uint32_t serial = 0;
   std::uint32_t sequence = 0;  // the asker's
@@ -39,6 +40,7 @@ class Relays {
       if (entry.open && entry.end > now) continue;
       entry = Relayed{};
       entry.open = true;
+      waiting_ |= std::uint64_t{1} << serial_ % kSlots;
       entry.serial = serial_;
       return &entry;
     }
@@ -56,23 +58,26 @@ class Relays {
   template <typename F>
   void Due(Instant now, F nack) {
     next_ = kNever;
-    for (Relayed& entry : slots_) {
-      if (!entry.open || entry.nacked) continue;
-      if (entry.nack_at > now) {
+    for (std::uint64_t left = waiting_; left != 0; left &= left - 1) {
+      Relayed& entry = slots_[static_cast<std::size_t>(std::countr_zero(left))];
+      if (entry.open && entry.nack_at > now) {
         next_ = std::min(next_, entry.nack_at);
         continue;
       }
-      entry.nacked = true;
+      waiting_ &= ~(left & -left);
+      if (!entry.open) continue;
       if (entry.end > now) nack(entry);
     }
   }
   void Clear() {
     for (Relayed& entry : slots_) entry.open = false;
+    waiting_ = 0;
     next_ = kNever;
   }
 
  private:
-  std::array<Relayed, kSlots> slots_;
+  std::vector<Relayed> slots_ = std::vector<Relayed>(kSlots);  // 5 KB, apart from what every input needs
+  std::uint64_t waiting_ = 0;                                  // bit i: the nack of slot i is still to come
   std::uint32_t serial_ = 0;
   Instant next_ = kNever;
 };

