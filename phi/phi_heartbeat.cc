@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "phi/exact_silence.h"
+#include "phi/level_units.h"
+#include "phi/normal_tail.h"
 #include "phi/tail.h"
 
 namespace nekton {
@@ -14,6 +16,8 @@ namespace {
 constexpr int kLossMemory = 7;
 constexpr double kLossUnits = 0x1p32;
 
+constexpr double kLn10 = 2.3025850929940456840;
+
 // A whole number of heartbeats counts as lost between two that were heard.
 std::uint32_t CountLost(std::uint32_t share, std::uint32_t lost) {
   constexpr auto kMost = static_cast<std::uint32_t>(PhiHeartbeat::kLossMax * kLossUnits);
@@ -22,27 +26,58 @@ std::uint32_t CountLost(std::uint32_t share, std::uint32_t lost) {
   return share - (share >> kLossMemory);
 }
 
-// What one awaited heartbeat adds to the level, as a whole number of 2^-48: so the sum is exact, and whatever is added
-// in whatever order, it never falls. For the same reason the logarithm and the exponential are asked only for numbers
-// that lie so far apart that their errors cannot show (see tail.h).
-constexpr double kUnits = 0x1p48;
-constexpr double kLn10 = 2.3025850929940456840;
-constexpr double kLog10E = 0.43429448190325182765;
-
-double OnGrid(double value) { return (value + 24) - 24; }  // of 2^-48, and coarser from 8 on
-
-std::uint64_t Units(double share) { return static_cast<std::uint64_t>(-std::log(share) * (kLog10E * kUnits) + 0.5); }
-
 // Where 10^-phi is nothing beside the least loss.
 constexpr double kSurelyLost = 18;
 
-std::uint64_t Weight(double phi, double loss) {
-  const double share = loss + (1 - loss) * std::exp(OnGrid(phi) * -kLn10);
-  return Units(OnGrid(share));
+// Tail is P(X > waited). It never rises as `waited` grows, from one nanosecond to the next, and is 0 where SurelyLost.
+struct NormalLaw {
+  double mean;
+  double per_deviation;
+  double Score(double waited) const { return (waited - mean) * per_deviation; }
+  bool SurelyLost(double waited) const { return Score(waited) >= kNormalTailEnd; }
+  double Tail(double waited) const { return NormalTail(Score(waited)); }
+};
+struct AnyLaw {
+  Distribution expected;
+  double Phi(double waited) const { return expected.Phi(HeldNanoseconds(waited)); }
+  bool SurelyLost(double waited) const { return Phi(waited) >= kSurelyLost; }
+  double Tail(double waited) const {
+    const double phi = Phi(waited);
+    // In steps of 2^-48, and coarser from 8 on: so far apart that the errors of the exponential cannot show.
+    return phi >= kSurelyLost ? 0 : std::exp(((phi + 24) - 24) * -kLn10);
+  }
+};
+
+// What a lost one adds. Of most peers the loss is the least.
+std::uint64_t Most(double loss) {
+  constexpr std::uint64_t kOfLeast = LevelUnits(PhiHeartbeat::kLossMin);
+  return loss > PhiHeartbeat::kLossMin ? LevelUnits(loss) : kOfLeast;
 }
 
-Duration Interval(const Distribution& expected) {
-  return std::max(Duration(1), HeldNanoseconds(std::round(expected.mean())));
+// The level after `late` (>= 0) more than the acceptable pause and a nanosecond. Whole units are summed, so whatever is
+// added in whatever order, the sum never falls.
+template <typename Arrival>
+double Sum(const Arrival& law, double loss, Duration interval, Duration late) {
+  // From the one awaited last, and so late the least, to the first that is surely lost: so are all before it.
+  const auto before = static_cast<std::uint64_t>(late / interval);
+  auto waited = static_cast<std::uint64_t>((late % interval).count()) + 1;
+  const auto step = static_cast<std::uint64_t>(interval.count());
+  const auto ns = [](std::uint64_t time) { return static_cast<double>(static_cast<std::int64_t>(time)); };
+  const auto units = [&](double tail) { return LevelUnits(loss + (1 - loss) * tail); };
+  std::uint64_t sum = 0;
+  std::uint64_t i = 0;
+  // By twos: whether the first is late enough to count, and the next not surely lost, is hard to foresee.
+  for (; i < PhiHeartbeat::kLateMax && !law.SurelyLost(ns(waited)) && i <= before; i += 2) {
+    sum += units(law.Tail(ns(waited)));
+    sum += units(law.Tail(ns(waited + step))) * (i < before ? 1 : 0);
+    waited += 2 * step;
+  }
+  const std::uint64_t lost = before + 1 - std::min(before + 1, i);
+  const std::uint64_t most = Most(loss);
+  constexpr std::uint64_t kFew = 1 << 12;
+  if (lost < kFew) return static_cast<double>(static_cast<std::int64_t>(sum + lost * most)) / kLevelUnits;
+  __extension__ typedef unsigned __int128 Wide;
+  return static_cast<double>(sum + static_cast<Wide>(lost) * most) / kLevelUnits;
 }
 
 }  // namespace
@@ -55,21 +90,27 @@ PhiHeartbeat::PhiHeartbeat(const Options& options)
   if (deviations >= 1) surely_in_time_ = 1 + 0.99 * deviations * std::clamp(options.deviation_share, 0.0, 1.0);
 }
 
-Distribution PhiHeartbeat::Fitted(const Moments& moments) const {
+PhiHeartbeat::Fit PhiHeartbeat::Fitted(const Moments& moments) const {
   const auto least = static_cast<double>(options_.deviation_min.count());
   const double mean = std::max(moments.mean, least);
-  return {options_.law, mean, std::max({std::sqrt(moments.variance), least, options_.deviation_share * mean})};
+  const double deviation = std::max({std::sqrt(moments.variance), least, options_.deviation_share * mean});
+  const Distribution held(options_.law, mean, deviation);
+  return {.mean = held.mean(), .deviation = held.deviation()};
+}
+
+PhiHeartbeat::Fit PhiHeartbeat::FitOf(std::uint32_t peer) const {
+  if (peer >= peers_.size() || peers_[peer].window.count() == 0) return Fitted(pool_.moments());
+  const Peer& known = peers_[peer];
+  if (!known.fitted) {
+    known.fit = Fitted(Pool::Shrink(known.window.moments(), known.pool));
+    known.fitted = true;
+  }
+  return known.fit;
 }
 
 Distribution PhiHeartbeat::Expected(std::uint32_t peer) const {
-  if (peer >= peers_.size() || peers_[peer].window.count() == 0) return Fitted(pool_.moments());
-  const Peer& known = peers_[peer];
-  if (known.fitted) return {options_.law, known.mean, known.deviation};
-  const Distribution expected = Fitted(Pool::Shrink(known.window.moments(), known.pool));
-  known.mean = expected.mean();
-  known.deviation = expected.deviation();
-  known.fitted = true;
-  return expected;
+  const Fit fit = FitOf(peer);
+  return {options_.law, fit.mean, fit.deviation};
 }
 
 double PhiHeartbeat::Loss(std::uint32_t peer) const {
@@ -128,39 +169,25 @@ Duration PhiHeartbeat::Clipped(Peer& peer, Duration sample, Duration limit) {
 
 double PhiHeartbeat::Level(std::uint32_t peer, Instant opened, Instant now) const {
   if (now <= opened) return 0;
-  const Distribution expected = Expected(peer);
-  return options_.loss_aware ? LossAwareLevel(expected, Loss(peer), now - opened)
-                             : ClassicLevel(expected, now - opened);
+  return options_.loss_aware ? LossAwareLevel(FitOf(peer), Loss(peer), now - opened)
+                             : ClassicLevel(Expected(peer), now - opened);
 }
 
 double PhiHeartbeat::ClassicLevel(const Distribution& expected, Duration silence) const {
   return silence > options_.acceptable_pause ? expected.Phi(silence - options_.acceptable_pause) : 0;
 }
 
-double PhiHeartbeat::LossAwareLevel(const Distribution& expected, double loss, Duration silence) const {
+double PhiHeartbeat::LossAwareLevel(Fit fit, double loss, Duration silence) const {
   if (silence <= options_.acceptable_pause) return 0;
-  const Duration interval = Interval(expected);
-  // From the one awaited last, and so late the least, to the first that is surely lost: so are all before it.
   const Duration late = silence - options_.acceptable_pause - Duration(1);
-  auto before = static_cast<std::uint64_t>(late / interval);
-  Duration waited = late % interval + Duration(1);
-  const std::uint64_t most = Units(loss);
-  __extension__ typedef unsigned __int128 Wide;
-  Wide sum = 0;
-  for (int i = 0; i < kLateMax; ++i) {
-    const double phi = expected.Phi(waited);
-    if (phi >= kSurelyLost) break;
-    sum += std::min(Weight(phi, loss), most);
-    if (before-- == 0) return static_cast<double>(sum) / kUnits;
-    waited += interval;
-  }
-  sum += (static_cast<Wide>(before) + 1) * most;
-  return static_cast<double>(sum) / kUnits;
+  const auto interval = Duration(static_cast<Duration::rep>(fit.mean + 0.5));  // the mean is at least 1 ns
+  if (options_.law == Law::kNormal) return Sum(NormalLaw{fit.mean, 1 / fit.deviation}, loss, interval, late);
+  return Sum(AnyLaw{{options_.law, fit.mean, fit.deviation}}, loss, interval, late);
 }
 
 // As if one heartbeat made the difference: those before it are lost, those after it do not count yet.
 Duration PhiHeartbeat::LossAwareGuess(const Distribution& expected, double loss, double level) const {
-  const double most = static_cast<double>(Units(loss)) / kUnits;
+  const double most = static_cast<double>(Most(loss)) / kLevelUnits;
   const double lost = std::floor(level / most);
   const double tail = (std::pow(10, lost * most - level) - loss) / (1 - loss);
   const double phi = tail > 0 ? std::min(-std::log10(tail), kSurelyLost) : kSurelyLost;
@@ -170,11 +197,11 @@ Duration PhiHeartbeat::LossAwareGuess(const Distribution& expected, double loss,
 
 Instant PhiHeartbeat::ReachedAt(std::uint32_t peer, Instant opened, double level) const {
   if (level <= 0) return opened;
-  const Distribution expected = Expected(peer);
-  if (!options_.loss_aware) return ClassicAt(expected, opened, level);
+  if (!options_.loss_aware) return ClassicAt(Expected(peer), opened, level);
+  const Fit fit = FitOf(peer);
   const double loss = Loss(peer);
-  const Duration silence = ExactSilence(LossAwareGuess(expected, loss, level), level,
-                                        [&](Duration s) { return LossAwareLevel(expected, loss, s); });
+  const Duration silence = ExactSilence(LossAwareGuess(Expected(peer), loss, level), level,
+                                        [&](Duration s) { return LossAwareLevel(fit, loss, s); });
   return silence == Duration::max() ? kNever : Later(opened, silence);
 }
 

@@ -67,11 +67,15 @@ class PhiHeartbeat final : public Detector {
   double Loss(std::uint32_t peer) const;  // as it is counted: within kLossMin and kLossMax
 
  private:
+  // A law's mean and deviation in nanoseconds, held as a Distribution's are.
+  struct Fit {
+    double mean = 0;
+    double deviation = 0;
+  };
   struct Peer {
     Window window;
-    Moments pool;             // when the peer was last heard: what is expected of it changes then and only then
-    mutable double mean = 0;  // what follows from both, once it was asked for
-    mutable double deviation = 0;
+    Moments pool;                   // when the peer was last heard: what is expected of it changes then and only then
+    mutable Fit fit;                // what follows from both, once it was asked for
     std::uint64_t clipped_sum = 0;  // us, of the samples clipped in a row
     std::uint32_t lost = 0;         // the decayed share, in 2^-32
     std::uint8_t clipped = 0;       // in a row
@@ -81,10 +85,11 @@ class PhiHeartbeat final : public Detector {
 
   bool SurelyInTime(const Peer& peer, Duration sample) const;
   static Duration Clipped(Peer& peer, Duration sample, Duration limit);
-  Distribution Fitted(const Moments& moments) const;
+  Fit Fitted(const Moments& moments) const;
+  Fit FitOf(std::uint32_t peer) const;
   Instant ClassicAt(const Distribution& expected, Instant opened, double level) const;
   double ClassicLevel(const Distribution& expected, Duration silence) const;
-  double LossAwareLevel(const Distribution& expected, double loss, Duration silence) const;
+  double LossAwareLevel(Fit fit, double loss, Duration silence) const;
   Duration LossAwareGuess(const Distribution& expected, double loss, double level) const;
 
   const Options options_;

@@ -105,20 +105,51 @@ TEST(PhiHeartbeatLevelTest, TheLevelIsFiniteAndNeverFallsAsSilenceGrows) {
   }
 }
 
+// Where a nanosecond matters: every one of them, over beats that are due, polynomials that end and beats that are lost.
 TEST(PhiHeartbeatLevelTest, NeighboursAreInOrderToo) {
-  for (const bool loss_aware : {false, true}) {
+  Random random(9);
+  for (int i = 0; i < 60 && !HasFailure(); ++i) {
     PhiHeartbeat::Options options = kOptions;
-    options.loss_aware = loss_aware;
-    options.deviation_min = Duration(10);  // a nanosecond matters
-    options.mean = Duration(1000);
-    options.deviation = Duration(10);
+    options.loss_aware = i % 4 != 0;
+    options.mean = Duration(100 + random.Below(3000));
+    options.deviation = Duration(1 + static_cast<Duration::rep>(static_cast<double>(options.mean.count()) *
+                                                                std::exp(-6 + 7 * random.Unit())));  // up to 270 %
+    options.deviation_min = std::min(options.deviation, options.mean);
     options.deviation_share = 0;
+    options.acceptable_pause = Duration(random.Below(2) * random.Below(500));
     const PhiHeartbeat detector(options);
     double last = 0;
-    for (int i = 0; i < 100'000; ++i) {
-      const double level = LevelAfter(detector, nanoseconds(i));
-      ASSERT_GE(level, last) << i;
+    for (int ns = 0; ns < 60'000; ++ns) {
+      const double level = LevelAfter(detector, nanoseconds(ns));
+      ASSERT_GE(level, last) << ns << " ns, mean " << options.mean.count() << ", deviation "
+                             << options.deviation.count();
       last = level;
+    }
+  }
+}
+
+// The same where it matters little, of peers that were heard and lost messages: where a beat is due, be it the first or
+// one of more than can be summed in 64 bits, where a polynomial ends, and where a beat is surely lost.
+TEST(PhiHeartbeatLevelTest, NeighboursAreInOrderWhereSomethingChanges) {
+  Random random(10);
+  for (int i = 0; i < 150 && !HasFailure(); ++i) {
+    PhiHeartbeat::Options options = RandomOptions(random);
+    options.loss_aware = true;
+    PhiHeartbeat detector(options);
+    for (int n = 0; n < 50; ++n) FeedAny(detector, options, random);
+    const Distribution expected = detector.Expected(kPeer);
+    for (int n = 0; n < 40; ++n) {
+      const double beats = random.Below(3) == 0 ? 4090 + random.Below(70) : random.Below(70);
+      const double scores[] = {-expected.mean() / expected.deviation(), 8, random.Below(257) / 16.0 - 8};
+      const double at =
+          std::round(expected.mean()) * beats + expected.mean() + scores[random.Below(3)] * expected.deviation();
+      const auto around = options.acceptable_pause + Duration(static_cast<Duration::rep>(at));
+      double last = 0;
+      for (int ns = -60; ns < 60; ++ns) {
+        const double level = LevelAfter(detector, around + nanoseconds(ns));
+        ASSERT_GE(level, last) << (around + nanoseconds(ns)).count();
+        last = level;
+      }
     }
   }
 }
@@ -167,23 +198,33 @@ TEST(PhiHeartbeatLevelTest, OneLostHeartbeatWeighsNoMoreThanItsLikelihood) {
   EXPECT_LT(detector.DeadlineFor(kPeer, kOpened), kOpened + milliseconds(1500)) << "what convicts asks again first";
 }
 
-// LossAwareSum is the plain formula: what is awaited, each by itself.
+// The plain formula, each awaited by itself.
 TEST(PhiHeartbeatLevelTest, TheLevelIsTheSumOverWhatIsAwaited) {
+  constexpr long double kSqrtHalf = 0.70710678118654752440084436210485L;
   Random random(6);
-  for (int i = 0; i < 3000 && !HasFailure(); ++i) {
+  for (int i = 0; i < 4000 && !HasFailure(); ++i) {
     PhiHeartbeat::Options options = RandomOptions(random);
     options.loss_aware = true;
     PhiHeartbeat detector(options);
     for (int n = 0; n < 50; ++n) FeedAny(detector, options, random);
     const Distribution expected = detector.Expected(kPeer);
     const auto interval = Duration(static_cast<Duration::rep>(std::round(expected.mean())));
-    const Duration silence(1 + static_cast<Duration::rep>(random.Unit() * 60 * expected.mean()));
-    std::vector<double> phis;
-    for (Duration s = silence - options.acceptable_pause; s > Duration::zero(); s -= interval) {
-      phis.push_back(expected.Phi(s));
+    const long double loss = detector.Loss(kPeer);
+    const auto tail = [&](Duration waited) {
+      if (options.law != Law::kNormal) return std::pow(10.0L, -static_cast<long double>(expected.Phi(waited)));
+      const long double score = (static_cast<long double>(waited.count()) - expected.mean()) / expected.deviation();
+      return std::erfc(score * kSqrtHalf) / 2;
+    };
+    for (int n = 0; n < 10; ++n) {
+      const Duration silence(1 +
+                             static_cast<Duration::rep>(random.Unit() * std::exp(4 * random.Unit()) * expected.mean()));
+      long double want = 0;
+      for (Duration s = silence - options.acceptable_pause; s > Duration::zero(); s -= interval) {
+        want -= std::log10(loss + (1 - loss) * tail(s));
+      }
+      EXPECT_NEAR(LevelAfter(detector, silence), static_cast<double>(want),
+                  std::max(1e-13, 1e-12 * static_cast<double>(want)));
     }
-    const double want = LossAwareSum(phis, detector.Loss(kPeer)).value();
-    EXPECT_NEAR(LevelAfter(detector, silence), want, 1e-12 * (1 + static_cast<double>(phis.size())));
   }
 }
 
