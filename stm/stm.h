@@ -161,8 +161,8 @@ class Stm {
   // Why the peer is in its state.
   Explanation Explain(const Tick& now, PeerId peer) const;
 
-  // Rises with everything after which the same input about this peer could have another outcome, but for what is known
-  // of the observer.
+  // Rises with everything after which the same word (Rumour, Verdict) about this peer could have another outcome, but for
+  // what is known of the observer.
   std::uint64_t VersionOf(PeerId peer) const { return versions_.of(peer); }
 
   std::size_t records() const { return slots_.size(); }  // peers that cost memory now

@@ -2,7 +2,8 @@
 //
 // A small set of fixed size. Which members it keeps depends on the set of what was said alone, not on the order: those
 // that count before those that do not, verdicts before rumours, those whose connection was refused before the rest,
-// lower ids before higher. (Where more than 8 speak, and some more than once, a word may be lost with its place.)
+// lower ids before higher. (Where more than 8 speak, and some more than once, a word may be lost with its place; and one
+// that was only remembered and lost its place counts again when a copy of it comes.)
 #pragma once
 
 #include <array>

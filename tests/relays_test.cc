@@ -140,6 +140,11 @@ TEST(RelaysTest, AgreesWithASlowModel) {
           expected.push_back(sequence);
         }
         ASSERT_THAT(DueAt(relays, now), testing::UnorderedElementsAreArray(expected));
+        Instant next = kNever;
+        for (const auto& [sequence, entry] : model) {
+          if (!entry.nacked) next = std::min(next, entry.nack_at);
+        }
+        ASSERT_EQ(relays.next(), next) << "it has just looked";
         break;
       }
       default: {
