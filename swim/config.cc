@@ -28,6 +28,7 @@ struct Timing {
   Duration forget_after;
   Duration max_local_pause;
   Duration gossip_interval;
+  Duration isolation_after;
 };
 
 // Why these, and the defaults of Config that all profiles share (bench/results/tuning.jsonl and its picture):
@@ -40,9 +41,9 @@ struct Timing {
 //   confirmers 3,    no other value was measurably better or worse without loss; four times the shortest hold is what a
 //   hold_beta 4      member has that nobody confirms to be dead
 //   corroborators 3  without: a crash is known 0.75 s later
-constexpr Timing kLan = {"lan", 1s, 3s, 1s, 90s, 500ms, 200ms};
-constexpr Timing kWan = {"wan", 5s, 12s, 3s, 300s, 1s, 500ms};
-constexpr Timing kLocal = {"local", 500ms, 1500ms, 500ms, 30s, 250ms, 100ms};
+constexpr Timing kLan = {"lan", 1s, 3s, 1s, 90s, 500ms, 200ms, 5s};
+constexpr Timing kWan = {"wan", 5s, 12s, 3s, 300s, 1s, 500ms, 15s};
+constexpr Timing kLocal = {"local", 500ms, 1500ms, 500ms, 30s, 250ms, 100ms, 2500ms};
 
 constexpr std::uint32_t kAttemptsMax = 8;
 constexpr std::uint32_t kRelaysMax = 8;
@@ -69,6 +70,8 @@ constexpr bool IsOrdered(const Timing& t) {
          t.hearer_margin < t.tolerated_pause &&                      // who only heard of it does not wait much longer
          t.max_local_pause <= t.period &&                            // a period that we slept through is a pause
          t.gossip_interval < t.period &&                             // gossip is quicker than probes
+         t.period < t.isolation_after &&                             // one lost answer is no change
+         t.isolation_after < t.forget_after &&                       // who is missed is not forgotten meanwhile
          LongestHold(t, 5) < t.forget_after;                         // a tombstone outlives every hold it may meet
 }
 static_assert(IsOrdered(kLan) && IsOrdered(kWan) && IsOrdered(kLocal));
@@ -93,6 +96,7 @@ Config MakeBeats(std::string_view profile, const HeartbeatTiming& t, const StmCo
   config.max_local_pause = stm.max_local_pause;
   config.hearer_margin = 0s;
   config.forget_after = 24h;
+  config.isolation_after = std::chrono::duration_cast<std::chrono::seconds>(t.suspect_after);
   config.digest_patience = 6;
   config.members_max = kBeatMembersMax;
   return config;
@@ -107,6 +111,7 @@ Config Make(const Timing& t) {
   config.forget_after = t.forget_after;
   config.max_local_pause = t.max_local_pause;
   config.gossip_interval = t.gossip_interval;
+  config.isolation_after = t.isolation_after;
   return config;
 }
 
@@ -354,6 +359,22 @@ void CheckJoining(const Config& c, Check& check) {
   check.Range("leave_timeout", c.leave_timeout, Duration(1ms), kDurationMax);
 }
 
+void CheckIsolation(const Config& c, Check& check) {
+  if (!(c.isolation_share >= 0 && c.isolation_share < 1)) {
+    check.Fail("isolation_share", Text(c.isolation_share), "must be at least 0 and below 1");
+  }
+  check.Range("isolation_after", c.isolation_after, Duration(0), kDurationMax);
+  if (c.bootstrap_expect > c.members_max) {
+    check.Fail("bootstrap_expect", Text(std::uint64_t{c.bootstrap_expect}),
+               absl::StrCat("must not be above members_max = ", c.members_max));
+  }
+  if (!c.standalone) return;
+  if (!c.seeds.empty()) check.Fail("seeds", absl::StrJoin(c.seeds, ", "), "a standalone node joins nobody");
+  if (c.bootstrap_expect > 1) {
+    check.Fail("bootstrap_expect", Text(std::uint64_t{c.bootstrap_expect}), "a standalone node is alone for good");
+  }
+}
+
 }  // namespace
 
 Config Config::Lan() { return Make(kLan); }
@@ -381,6 +402,7 @@ absl::Status Config::Validate() const {
   }
   CheckDissemination(*this, check);
   CheckJoining(*this, check);
+  CheckIsolation(*this, check);
   return check.status();
 }
 

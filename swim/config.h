@@ -122,6 +122,18 @@ struct Config {
   Duration stream_timeout = std::chrono::seconds(5);    // of one exchange
   Duration leave_timeout = std::chrono::seconds(2);     // Leave() without a deadline of its own
 
+  // Isolation (swim/isolation.h). Isolated is who has reached no more than this share of the members that it knows of, for
+  // so long without interruption, until it has reached more for as long again. 0: never; below 1. Exactly the half is
+  // no majority, so it is too little. It is no quorum: known is what is known here.
+  double isolation_share = 0.5;
+  Duration isolation_after = std::chrono::seconds(5);
+  // At least so many members are known of, ourselves among them, also while nobody is met: a member whose seeds are dead
+  // becomes isolated, and Node::WaitJoined waits for so many that are ACTIVE. 0: off, and WaitJoined waits for one other;
+  // 1: it waits for nobody. At most members_max.
+  std::uint32_t bootstrap_expect = 0;
+  // Node: alone for good. It opens no socket, asks no resolver, has no seeds and joins nobody; all else works.
+  bool standalone = false;
+
   // Ourselves.
   Duration max_local_pause = std::chrono::milliseconds(500);  // a later wake than this is a pause of our own
 

@@ -15,7 +15,7 @@ absl::StatusOr<Engine> Engine::Create(const Config& config, const Address& self,
   absl::Status valid = config.Validate();
   if (!valid.ok()) return valid;
   if (config.generation == 0) return absl::InvalidArgumentError("generation = 0: must be at least 1");
-  if (self.is_unspecified() || self.port == 0) {
+  if (!config.standalone && (self.is_unspecified() || self.port == 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("self = ", self.ToString(), ": others cannot reach an unspecified address or port 0"));
   }
@@ -63,6 +63,7 @@ std::size_t Engine::alive() const { return impl_->table().alive(); }
 std::uint32_t Engine::digest() const { return impl_->table().digest(); }
 std::uint64_t Engine::version() const { return impl_->table().version(); }
 MemberPtr Engine::Self() const { return impl_->table().Info(kSelf); }
+Contact Engine::contact() const { return impl_->contact(); }
 
 std::vector<MemberPtr> Engine::Members() const {
   std::vector<MemberPtr> members;
@@ -77,6 +78,7 @@ std::vector<MemberPtr> Engine::Members() const {
 Engine::Impl::Impl(const Config& config, const Address& self, std::shared_ptr<Identities> identities)
     : config_(config),
       label_(LabelTag(config.label)),
+      terms_(EncodeTerms(config)),
       random_(config.seed ^ MemberId(config.name, config.generation)),
       table_(config.members_max, config.beats(), std::move(identities)),
       stm_(config.Stm()),
@@ -86,7 +88,8 @@ Engine::Impl::Impl(const Config& config, const Address& self, std::shared_ptr<Id
       detector_(DetectorOf(config.detector)),
       rounds_(static_cast<std::uint32_t>(random_.Next())),
       suspicions_(std::min<std::size_t>(config.confirmers + 1, kAccusersMax)),
-      health_(config.local_health_max) {
+      health_(config.local_health_max),
+      isolation_(config.isolation_share, config.isolation_after, config.bootstrap_expect) {
   const PeerId row = table_.Add(config.name, self, {config.generation, 0}, MemberStatus::kActive, random_);
   table_.SetDetails(row, *EncodeTags(config.tags), kProtocolVersion, kProtocolVersion);
 }
@@ -110,7 +113,9 @@ bool Engine::Impl::Begin(const Tick& now, Outbox& out) {
 }
 
 void Engine::Impl::Finish(Outbox& out) {
+  if (!admissions_.empty()) AdmissionsDue(out);
   if (phase_ != Phase::kGone) GossipIfDue(out);
+  NoticeContact(out);
   wake_ = ComputeWake();
 }
 
@@ -132,6 +137,18 @@ void Engine::Impl::HeardSomebody() {
   heard_ = now_.boot;
 }
 
+// How much of the group is reached, after each input. Rules A and B have us hold all others for ACTIVE for a minute and
+// more after nobody answers us any more; but we reach none of them. Once the table says so too, it alone tells when they
+// are back.
+void Engine::Impl::NoticeContact(Outbox& out) {
+  if (phase_ != Phase::kRunning) return;
+  if (isolation_.TooFew(table_.alive(), table_.present())) unanswered_ = 0;
+  isolation_.Count(now_.boot, unanswered_ != 0 ? 1 : table_.alive(), table_.present());
+  if (!isolation_.Turn(now_.boot)) return;
+  const bool isolated = isolation_.contact().isolated;
+  Emit(out, isolated ? EventKind::kIsolated : EventKind::kRejoined, kSelf, MemberStatus::kActive, {});
+}
+
 // We did not run for `overshoot`: no round of that time proves anything about anybody.
 void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
   ++counters_[Counter::kPauses];
@@ -150,6 +167,7 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
   if (swapped_at_ != Instant::min()) swapped_at_ = Later(swapped_at_, overshoot);
   ScheduleBeats();
   ExcuseWatches(overshoot);
+  isolation_.Excuse(overshoot);
   stm_.Paused(now_, overshoot);
   for (PeerId row = 0; row < table_.capacity(); ++row) {
     if (!table_.used(row) || table_[row].status != MemberStatus::kSuspect) continue;
@@ -157,6 +175,7 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
   }
   if (next_period_ != kNever) next_period_ = now_.boot;
   if (overshoot + config_.period >= Terms().min) slept_long_ = true;
+  if (overshoot > config_.forget_after / 3 && !config_.beats()) pulls_until_ = now_.boot + config_.forget_after;
   if (out.wants_events()) {
     Event event;
     event.kind = EventKind::kPaused;
@@ -168,11 +187,12 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
 
 Instant Engine::Impl::ComputeWake() const {
   if (phase_ == Phase::kGone) return kNever;
-  Instant wake =
-      std::min({next_period_, probes_held_ ? kNever : rounds_.NextDue(), stagger_.next(), relays_.next(), next_gossip_,
-                next_contact_, stm_.NextDeadline(), leave_until_, next_farewell_, watches_.next(), watchers_.next()});
+  Instant wake = std::min({next_period_, probes_held_ ? kNever : rounds_.NextDue(), stagger_.next(), relays_.next(),
+                           next_gossip_, next_contact_, next_question_, stm_.NextDeadline(), leave_until_,
+                           next_farewell_, watches_.next(), watchers_.next()});
   if (!row_timers_.empty()) wake = std::min(wake, row_timers_.top().when);
   if (!beat_timers_.empty() && phase_ == Phase::kRunning) wake = std::min(wake, beat_timers_.top().when);
+  if (phase_ == Phase::kRunning) wake = std::min(wake, isolation_.next());
   return wake;
 }
 
@@ -197,6 +217,7 @@ void Engine::Impl::RunTimers(Outbox& out) {
   }
   WatchesDue(out);
   if (next_contact_ <= now) ContactsDue(out);
+  if (next_question_ <= now) QuestionDue(out);
   if (std::min(leave_until_, next_farewell_) <= now) LeaveTick(out);
 }
 
@@ -229,7 +250,10 @@ absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox
   const absl::Status status = std::visit(
       [&](const auto& order) {
         using Order = std::decay_t<decltype(order)>;
-        if constexpr (std::is_same_v<Order, Join>) return TakeContacts(out, order);
+        if constexpr (std::is_same_v<Order, Join>) {
+          if (!config_.standalone) return TakeContacts(out, order);
+          return absl::FailedPreconditionError("standalone: this member joins nobody");
+        }
         if constexpr (std::is_same_v<Order, Leave>) return BeginLeave(out, order);
         if constexpr (std::is_same_v<Order, Observe>) return TakeObservations(out, order);
         if constexpr (std::is_same_v<Order, Reconfigure>) return Swap(out, order);

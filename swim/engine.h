@@ -29,6 +29,7 @@
 #include "stm/observation.h"
 #include "stm/stm_counters.h"
 #include "swim/config.h"
+#include "swim/contact.h"
 #include "swim/counters.h"
 #include "swim/event.h"
 #include "swim/identities.h"
@@ -101,7 +102,7 @@ using StoreId = std::uint64_t;
 class Engine {
  public:
   // `self` is the address that others are told. Errors: InvalidArgument with every mistake of the configuration,
-  // generation 0, or an unspecified address. The engine begins with its first Wake; NextWake() is then Instant::min().
+  // generation 0, or an unspecified address (unless it is to stand alone). The engine begins with its first Wake; NextWake() is then Instant::min().
   // `identities`: engines of one thread may share what they keep of names and tags; null: it keeps its own.
   static absl::StatusOr<Engine> Create(const Config& config, const Address& self,
                                        std::shared_ptr<Identities> identities = nullptr);
@@ -118,7 +119,8 @@ class Engine {
   void Report(const Tick& now, const Address& about, Trouble trouble, Outbox& out);
   void Stored(const Tick& now, StoreId id, const absl::Status& status, Outbox& out);
   void Wake(const Tick& now, Outbox& out);
-  // FailedPrecondition after a leave or a displacement; InvalidArgument names the field.
+  // FailedPrecondition after a leave or a displacement, and of a Join with Config::standalone; InvalidArgument names the
+  // field.
   absl::Status Order(const Tick& now, const Command& command, Outbox& out);
 
   // For simulations alone of processes whose prober and gossiper are threads of their own, as those of memberlist are, and
@@ -148,6 +150,7 @@ class Engine {
   MemberPtr Self() const;
   std::size_t size() const;   // rows: ACTIVE, SUSPECT, INACTIVE and LEFT, self included
   std::size_t alive() const;  // ACTIVE and SUSPECT, self included
+  Contact contact() const;    // how much of the group is reached; after a leave: as it was
   // Equal where the ACTIVE and SUSPECT rows are equal (with heartbeats: all rows but the LEFT, whatever their states).
   std::uint32_t digest() const;
   std::uint64_t version() const;  // rises with every change that Members() would show

@@ -111,6 +111,7 @@ void Engine::Impl::TimersOfRows(Outbox& out) {
 
 void Engine::Impl::ForgetRow(Outbox& out, PeerId row) {
   Emit(out, EventKind::kForgotten, row, table_[row].status, {});
+  if (table_[row].status == MemberStatus::kInactive) isolation_.Forgot();
   CloseWatches(out, row, "it was forgotten");
   row_timers_.Cancel(row);
   rounds_.Forget(row);
@@ -118,6 +119,7 @@ void Engine::Impl::ForgetRow(Outbox& out, PeerId row) {
   suspicions_.Forget(row);
   stm_.Forget(row);
   refutations_.Forget(row);
+  companions_.Forget(row);
   CloseLink(row);
   news_.Drop(row);
   stream_only_.Forget(row);
@@ -151,6 +153,7 @@ void Engine::Impl::Emit(Outbox& out, EventKind kind, PeerId row, MemberStatus be
   event.cause = std::move(cause);
   event.address = address;
   if (kind == EventKind::kRestarted) event.generation_before = former_generation_;
+  if (kind == EventKind::kIsolated || kind == EventKind::kRejoined) event.contact = isolation_.contact();
   out.Add(std::move(event));
 }
 

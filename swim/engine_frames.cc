@@ -9,12 +9,6 @@
 #include <xxhash.h>
 
 namespace nekton {
-namespace {
-
-constexpr int kNewcomerPeriods = 10;  // so long a member is new
-
-}  // namespace
-
 Frame Engine::Impl::Header(FrameType type, std::uint32_t sequence) const {
   const Row& self = table_[kSelf];
   Frame frame;
@@ -172,6 +166,7 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
   if (phase_ == Phase::kGone) return Finish(out);  // displaced: silent from here on
   const PeerId sender = frame.updates.empty() ? before : table_.FindId(frame.sender);
   if (sender != kNoPeer) partner_heard_ = now.boot;
+  if (now.boot < void_until_ && sender != kNoPeer) companions_.Heard(sender, now.boot);
   ProofOfLife(out, frame, sender);
   NoticeSender(frame, sender);
   if (std::exchange(buried_, false)) Rejoin(out, sender);
@@ -336,8 +331,9 @@ void Engine::Impl::CompareTables(Outbox& out, bool differs, PeerId sender) {
     quiet_version_ = table_.version();
     quiet_since_ = now_.boot;
   }
+  if (!differs) pulls_until_ = Instant::min();
   if (!differs || sender == kNoPeer || phase_ != Phase::kRunning) return;
-  if (now_.boot - quiet_since_ < Patience()) return;
+  if (now_.boot - quiet_since_ < Patience() && !Pulls()) return;
   RepairWith(out, sender, /*reconnect=*/false);
 }
 

@@ -8,12 +8,15 @@
 //   engine_beat.cc      heartbeats, where members send them to each other instead
 //   engine_updates.cc   news about members: which holds, and what the STM makes of it
 //   engine_commit.cc    what the STM has committed, carried out and told
-//   engine_stream.cc    joining, syncing, stream pings
+//   engine_stream.cc    whom to join, exchanges over streams, stream pings
+//   engine_sync.cc      making tables equal
+//   engine_admit.cc     who may join under which name
 //   engine_leave.cc     saying goodbye
 //   engine_observe.cc   what the application has seen, and why a member is in its state
 //   engine_watch.cc     levels of suspicion from pulses, and pulses for who watches us
 #pragma once
 
+#include <bitset>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,11 +28,13 @@
 #include "phi/fixed_deadline.h"
 #include "stm/deadlines.h"
 #include "stm/stm.h"
-#include "swim/contacts.h"
+#include "swim/companions.h"
 #include "swim/dissemination.h"
 #include "swim/echoes.h"
 #include "swim/engine.h"
 #include "swim/foreigners.h"
+#include "swim/isolation.h"
+#include "swim/join_addresses.h"
 #include "swim/link.h"
 #include "swim/local_health.h"
 #include "swim/member_table.h"
@@ -41,6 +46,8 @@
 #include "swim/reminders.h"
 #include "swim/stagger.h"
 #include "swim/suspicions.h"
+#include "swim/table_sums.h"
+#include "swim/terms.h"
 #include "swim/watchers.h"
 #include "swim/watches.h"
 #include "swim/wire.h"
@@ -68,6 +75,7 @@ class Engine::Impl {
   absl::StatusOr<double> Level(const Tick& now, std::string_view member);
   MemberTable& table() { return table_; }
   const MemberTable& table() const { return table_; }
+  const Contact& contact() const { return isolation_.contact(); }
 
  private:
   friend class Engine;
@@ -80,13 +88,15 @@ class Engine::Impl {
     kCatchUp,  // a sync that made up for what only we had missed
   };
   // What an exchange of ours is for.
-  enum class Errand : std::uint8_t { kContact, kRepair, kStreamPing };
+  enum class Errand : std::uint8_t { kContact, kRepair, kQuestion, kStreamPing };
+  using Leaves = std::bitset<TableSums::kLeaves>;
   struct Exchange {
     Errand errand = Errand::kContact;
     Address address;
     std::uint32_t sequence = 0;  // stream ping
     bool join = false;           // contact: sent as a newcomer
     bool reconnect = false;      // after a separation: what it brings is news to others too
+    Leaves leaves{};             // whose rows it is about; none: all, or sums
   };
   // Heartbeats to and from one other member.
   struct Beat {
@@ -98,9 +108,21 @@ class Engine::Impl {
     bool given_up = false;      // its one kDead of silence has been given
   };
   static_assert(sizeof(Beat) <= 100);  // with what phi keeps of it at most 700 bytes
+  // A newcomer that waits until it is known whether its name is in use.
+  struct Admission {
+    ExchangeId id = 0;
+    std::uint32_t sequence = 0;  // of the round that finds it out
+    std::vector<std::byte> request;
+  };
+  static constexpr std::size_t kAdmissionsMax = 8;  // beyond: busy
   using Rows = absl::InlinedVector<PeerId, 16>;
   // So long deafness excuses (rules A and B). Then it is the others who are gone: a lone survivor learns it in the end.
   static constexpr int kDeafPeriodsMax = 60;
+  // So many rounds are to be answered until we reach the others again. One answer is not enough: where a few are cut off
+  // from many together, one of the few answers now and then.
+  static constexpr std::uint32_t kUnansweredMax = 3;
+  static constexpr int kNewcomerPeriods = 10;  // so long a member is new
+  static constexpr int kVoidPeriods = 5;       // see Companions
   // Rounds at the accused, beside the regular one (rule E).
   static constexpr std::size_t kExtraRoundsMax = 8;
 
@@ -110,6 +132,7 @@ class Engine::Impl {
   void NoticePause(Outbox& out, Duration overshoot);
   bool NoticeDeafness();
   void HeardSomebody();
+  void NoticeContact(Outbox& out);
   Instant ComputeWake() const;
   void RunTimers(Outbox& out);
   void GossipIfDue(Outbox& out);
@@ -254,17 +277,36 @@ class Engine::Impl {
   // --- engine_stream.cc
   absl::Status TakeContacts(Outbox& out, const Join& join);
   void ContactsDue(Outbox& out);
-  void StartSync(Outbox& out, const Exchange& exchange);
-  void RepairWith(Outbox& out, PeerId row, bool reconnect);
   void ContactDone(Outbox& out, const Exchange& exchange, const absl::Status& status);
   void OnStreamAck(Outbox& out, const Exchange& exchange, const Frame& frame);
+  void ServePing(Outbox& out, ExchangeId id, const Frame& frame);
+  void Refuse(Outbox& out, ExchangeId id, Refusal refusal, std::string_view text);
+  bool AddressAlive(const Address& address) const;
+
+  // --- engine_sync.cc
+  void RepairWith(Outbox& out, PeerId row, bool reconnect);
+  // We slept for so long that what we hold is old: we listen, and tell nobody, until tables agree.
+  bool Pulls() const { return now_.boot < pulls_until_; }
+  std::vector<std::byte> EncodeRows(Frame frame, const Leaves* only) const;  // null: all
+  std::vector<std::byte> EncodeReply(const Frame& request) const;
+  void StartSync(Outbox& out, const Exchange& exchange);
+  void SendSync(Outbox& out, const Exchange& exchange, std::vector<std::byte> bytes);
+  bool AskForLeaves(Outbox& out, const Exchange& exchange, const Frame& sums);
+  void DropGhosts(Outbox& out, const Exchange& exchange, const Frame& frame);
+  void AskAgain(const Address& contact, bool learned);
+  void QuestionDue(Outbox& out);
   void Joined();
   void OnSyncReply(Outbox& out, const Exchange& exchange, const Frame& frame);
-  void ServePing(Outbox& out, ExchangeId id, const Frame& frame);
-  void ServeSync(Outbox& out, ExchangeId id, const Frame& frame);
-  void Refuse(Outbox& out, ExchangeId id, Refusal refusal, std::string_view text);
-  std::vector<std::byte> EncodeRows(Frame frame) const;
-  bool AddressAlive(const Address& address) const;
+  void ServeSync(Outbox& out, ExchangeId id, const Frame& frame, std::span<const std::byte> request);
+  void Admit(Outbox& out, ExchangeId id, const Frame& frame);
+
+  // --- engine_admit.cc
+  bool Admits(Outbox& out, ExchangeId id, const Frame& frame, const Update& sender);
+  bool NeedsProof(const Frame& frame, const Update& sender) const;
+  void Examine(Outbox& out, ExchangeId id, const Update& sender, std::span<const std::byte> request);
+  void RefuseName(Outbox& out, ExchangeId id, PeerId row, const Address& newcomer);
+  void AdmissionsDue(Outbox& out);
+  void Conclude(Outbox& out, const Admission& admission, bool acked, bool failed);
 
   // --- engine_observe.cc
   absl::Status TakeObservations(Outbox& out, const Observe& observe);
@@ -302,6 +344,7 @@ class Engine::Impl {
 
   const Config config_;
   const std::uint32_t label_;
+  const std::vector<std::byte> terms_;
   Random random_;
   MemberTable table_;
   Stm stm_;
@@ -322,13 +365,17 @@ class Engine::Impl {
   Echoes echoes_;
   Refutations refutations_;
   LocalHealth health_;
-  Contacts contacts_;
+  Companions companions_;                // kept in times of void rounds alone
+  Instant void_until_ = Instant::min();  // so long the last void round makes us ask them
+  Isolation isolation_;
+  JoinAddresses join_addresses_;
   Foreigners foreigners_;
   Deadlines row_timers_;      // SUSPECT heard of: when to ask; INACTIVE, LEFT: when to forget
   std::vector<PeerId> dead_;  // INACTIVE rows to be tried again, in the order of their verdicts
   std::size_t dead_cursor_ = 0;
   Rows looks_;  // accused by nobody who counts: each gets a round in the next period; at most kExtraRoundsMax
   absl::flat_hash_map<ExchangeId, Exchange> exchanges_;
+  std::vector<Admission> admissions_;
   Reminders stream_only_;
   Reminders conflicts_;
   Counters counters_;
@@ -342,12 +389,14 @@ class Engine::Impl {
   Instant joined_at_{};
   bool joined_ = false;      // at least one sync as a newcomer succeeded
   bool slept_long_ = false;  // long enough to have been declared dead meanwhile
+  Instant pulls_until_ = Instant::min();
   std::uint64_t periods_ = 0;
-  Instant heard_{};           // when anybody was last heard; time that we slept does not count
-  Instant deaf_until_{};      // so far a gap without anybody is taken into account
-  Instant partner_heard_{};   // when a member was, by a frame of any kind: of use where there is but one other
-  bool buried_ = false;       // by an update of the frame in hand
-  bool probes_held_ = false;  // HoldProbes
+  Instant heard_{};               // when anybody was last heard; time that we slept does not count
+  Instant deaf_until_{};          // so far a gap without anybody is taken into account
+  Instant partner_heard_{};       // when a member was, by a frame of any kind: of use where there is but one other
+  std::uint32_t unanswered_ = 0;  // void rounds of ours, less the answered ones since; up to kUnansweredMax
+  bool buried_ = false;           // by an update of the frame in hand
+  bool probes_held_ = false;      // HoldProbes
 
   Instant next_period_ = kNever;
   Instant next_gossip_ = kNever;  // kNever: nothing to send
@@ -360,6 +409,9 @@ class Engine::Impl {
   bool repairing_ = false;  // a repair exchange is under way
   Instant next_repair_{};
   Instant next_introduction_{};
+  Instant next_question_ = kNever;  // of a newcomer, to who let it in
+  Address question_to_;
+  std::uint32_t idle_questions_ = 0;
 
   Instant leave_until_ = kNever;
   Instant next_farewell_ = kNever;

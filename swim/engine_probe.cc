@@ -200,9 +200,17 @@ void Engine::Impl::AskRelays(Outbox& out, ProbeRound& round, std::uint32_t seque
   }
 }
 
-// One that was not asked in this round before.
+// One that was not asked in this round before. Where rounds were void of late, for the relays were as silent as the
+// member, those whom we still hear are asked, and they alone: so a few that are cut off from most of the group learn it.
 PeerId Engine::Impl::PickRelay(const ProbeRound& round) {
-  return PickActive([&](PeerId row) { return row != round.target && !round.HasAsked(table_[row].id); });
+  const auto fits = [&](PeerId row) {
+    return row != round.target && table_[row].status == MemberStatus::kActive && !round.HasAsked(table_[row].id);
+  };
+  if (now_.boot < void_until_) {
+    const PeerId near = companions_.Find(now_.boot - 2 * Period(), fits);
+    if (near != kNoPeer || round.asked > 0) return near;
+  }
+  return PickActive(fits);
 }
 
 void Engine::Impl::SendStreamPing(Outbox& out, ProbeRound& round, std::uint32_t sequence) {
@@ -241,6 +249,7 @@ void Engine::Impl::Acked(Outbox& out, ProbeRound& round, std::uint32_t attempt, 
     return;
   }
   round.acked = true;
+  unanswered_ -= unanswered_ > 0 ? 1 : 0;
   const PeerId target = round.target;
   if (direct) Learn(target, round.sent_at[attempt]);
   if (round.phase == ProbeRound::Phase::kOpen) {
@@ -279,9 +288,13 @@ void Engine::Impl::EndRound(Outbox& out, ProbeRound& round) {
   // Rule A: with every relay silent too, we are the deaf one. And what we could not send proves nothing.
   const bool deaf = config_.rules.void_deaf_rounds && config_.nacks && relays_silent &&
                     now_.boot - heard_ < config_.period * kDeafPeriodsMax;
+  // Who is isolated because of such rounds goes on being so while more rounds fail in any way than are answered.
+  const bool unanswered = (deaf && !round.refused) || (unanswered_ > 0 && isolation_.contact().isolated);
+  if (unanswered) unanswered_ = std::min(unanswered_ + 1, kUnansweredMax);
   if (!round.refused && (deaf || round.local_trouble)) {
     ++counters_[Counter::kRoundsVoid];
     rounds_.Close(round, now_.boot + config_.period);
+    void_until_ = now_.boot + kVoidPeriods * Period();
     return;
   }
   FailRound(out, round);
@@ -297,6 +310,7 @@ void Engine::Impl::Judge(const ProbeRound& round) {
 // One batch: a kSuspect per attempt, the last with the weight that is missing, so that a failed round commits SUSPECT.
 void Engine::Impl::FailRound(Outbox& out, ProbeRound& round) {
   const PeerId target = round.target;
+  round.failed = true;
   // Rule H: it has refuted again and again.
   if (config_.rules.back_off && !round.refused && table_[target].status == MemberStatus::kActive &&
       now_.boot < refutations_.Until(target, config_.period)) {

@@ -60,8 +60,8 @@ void Engine::Impl::ApplyUpdate(Outbox& out, const Update& update, Source source)
 void Engine::Impl::ApplyAboutSelf(Outbox& out, const Update& update) {
   const Row& self = table_[kSelf];
   if (update.key.generation > self.key.generation) {
-    // Our own former life with a clock ahead of ours, or another process that took our name?
-    if (update.address == self.address) {
+    // Our own former life with a clock ahead of ours, which we come back from, or another process that took our name?
+    if (update.address == self.address || !joined_) {
       BecomeGeneration(update.key.generation + 1);
       AnswerLater(kSelf);
     } else {
@@ -71,6 +71,14 @@ void Engine::Impl::ApplyAboutSelf(Outbox& out, const Update& update) {
   }
   if (update.key.generation < self.key.generation || update.key.incarnation < self.key.incarnation) {
     ++counters_[Counter::kUpdatesStale];
+    AnswerLater(kSelf);
+    return;
+  }
+  // Two processes started in one millisecond: the larger address has the name.
+  if (update.kind == UpdateKind::kAlive && update.address != self.address && phase_ == Phase::kRunning) {
+    if (!joined_) BecomeGeneration(self.key.generation + 1);
+    if (joined_ && update.address > self.address) return Displaced(out, update);
+    if (joined_ && update.key.incarnation > self.key.incarnation) Refute(out, update.key.incarnation, nullptr);
     AnswerLater(kSelf);
     return;
   }
@@ -139,6 +147,7 @@ void Engine::Impl::ApplyUnknown(Outbox& out, const Update& update, Source source
     return;
   }
   phi_->Reserve(table_.capacity());
+  isolation_.Met();
   ++counters_[Counter::kUpdatesApplied];
   TakeDetails(row, update);
   PassOn(row, source);
@@ -244,6 +253,11 @@ bool Engine::Impl::ApplySame(Outbox& out, PeerId row, const Update& update, Sour
         if (changed && status == MemberStatus::kActive) Emit(out, EventKind::kUpdated, row, status, {});
         PassOn(row, source);
       }
+      if (update.address > table_[row].address && status != MemberStatus::kLeft) {  // see ApplyAboutSelf
+        if (TakeAddress(out, row, update)) PassOn(row, source);
+      } else if (update.address != table_[row].address) {
+        AnswerLater(row);
+      }
       if (status != MemberStatus::kActive && (status != MemberStatus::kSuspect || HoldRuns(row))) AnswerLater(row);
       ++counters_[Counter::kUpdatesKnown];
       return false;
@@ -283,6 +297,7 @@ bool Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
   const auto hold_before = stm_.HoldOf(row);
   const bool was_running = hold_before.has_value() && hold_before->running && hold_before->key == key;
   const HoldTerms terms = Terms();
+  bool heard = false;
   bool named = false;
   bool believed = false;
   for (std::size_t i = 0; i < update.accuser_count; ++i) {
@@ -292,14 +307,15 @@ bool Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
     const Word word{observer, accuser.refused};
     const Outcome outcome = update.kind == UpdateKind::kDead ? stm_.Verdict(now_, row, key, word, terms, changes_)
                                                              : stm_.Rumour(now_, row, key, word, terms, changes_);
+    heard |= outcome == Outcome::kApplied;
     if (outcome != Outcome::kFull && (observer == kNoPeer || !stm_.Accuses(observer, row))) continue;
     believed = true;
     named |= suspicions_.Merge(row, accuser);
   }
   const bool begun = !was_running && HoldRuns(row);
   const bool changed = !changes_.empty() || begun || named;
-  // The question comes before the end that this may have brought forward.
-  if (begun || (was_running && row_timers_.Get(row).has_value())) ScheduleQuestion(row);
+  // The question comes before the end that this may have brought forward. One that is due looks for itself.
+  if (begun || (was_running && row_timers_.Get(row) > now_.boot)) ScheduleQuestion(row);
   ++counters_[changed ? Counter::kUpdatesApplied : Counter::kUpdatesKnown];
   Commit(out);
   if (changed) PassOn(row, source);
@@ -308,7 +324,7 @@ bool Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
     LookOurselves(row);
     return false;
   }
-  return !changed;
+  return !changed && !heard;  // what moved the STM alone may have displaced another of these words
 }
 
 // Somebody accuses it, and nobody whose word counts here stands behind that: our own round decides, in the next period,

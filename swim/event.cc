@@ -161,6 +161,10 @@ std::string LeaveText(const Event& event) {
   return absl::StrCat("leave done, heard by ", Count(event.heard_by, "member"), ": ", StatusText(event.status));
 }
 
+std::string ContactText(const Contact& contact) {
+  return absl::StrCat("we reach ", contact.reachable, " of ", Count(contact.known, "member"));
+}
+
 }  // namespace
 
 std::string_view Name(MemberStatus status) {
@@ -178,10 +182,10 @@ std::string_view Name(MemberStatus status) {
 }
 
 std::string_view Name(EventKind kind) {
-  static constexpr std::array<std::string_view, 20> kNames = {
-      "joined",  "suspected",   "recovered", "failed",      "left",          "restarted",   "replaced",
-      "updated", "forgotten",   "accused",   "displaced",   "name_conflict", "join_result", "leave_done",
-      "paused",  "stream_only", "level",     "watch_ended", "foreign",       "resync"};
+  static constexpr std::array<std::string_view, 22> kNames = {
+      "joined",    "suspected",   "recovered", "failed",        "left",        "restarted",  "replaced", "updated",
+      "forgotten", "accused",     "displaced", "name_conflict", "join_result", "leave_done", "paused",   "stream_only",
+      "level",     "watch_ended", "foreign",   "isolated",      "rejoined",    "resync"};
   static_assert(kNames.size() == static_cast<std::size_t>(EventKind::kResync) + 1);
   const auto i = static_cast<std::size_t>(kind);
   return i < kNames.size() ? kNames[i] : "?";
@@ -230,6 +234,10 @@ std::string Describe(const Event& event) {
     case EventKind::kForeign:
       return absl::StrCat("frames of another cluster come from ", event.address.ToString(),
                           "; they are dropped and counted");
+    case EventKind::kIsolated:
+      return absl::StrCat("isolated: ", ContactText(event.contact));
+    case EventKind::kRejoined:
+      return absl::StrCat("rejoined: ", ContactText(event.contact));
     case EventKind::kResync:
       return "events before this one were lost: read the members anew";
   }

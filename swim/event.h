@@ -14,6 +14,7 @@
 #include "stm/observation.h"
 #include "stm/state.h"
 #include "swim/address.h"
+#include "swim/contact.h"
 
 namespace nekton {
 
@@ -53,6 +54,8 @@ enum class EventKind : std::uint8_t {
   kLevel,         // the level of a member that we watch reached a threshold, or fell below it
   kWatchEnded,    // no more of those
   kForeign,       // frames of another cluster come from an address; one event a minute and host
+  kIsolated,      // we have reached too few of the group for some time (Config::isolation_share): stop what needs it
+  kRejoined,      // and enough again, for as long
   kResync,        // events before this one were lost at a bound of the shell: read Members() anew; no engine emits it
 };
 std::string_view Name(EventKind kind);  // "joined", "suspected", ...
@@ -94,6 +97,8 @@ struct Event {
   double threshold = 0;  // kLevel: which one
   double level = 0;      // what the level is now
   bool rose = false;     // reached it; else fell below it
+
+  Contact contact;  // kIsolated, kRejoined: how many of how many we reach
 };
 
 // One line in words, with the cause: "beta SUSPECT (generation 17, incarnation 3): accused by alpha". No newline, and

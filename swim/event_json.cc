@@ -82,6 +82,10 @@ void AddDetails(const Event& event, JsonObject& object) {
       return object.Add("level", JsonReal(event.level));
     case EventKind::kWatchEnded:
       return AddResult(event.status, object);
+    case EventKind::kIsolated:
+    case EventKind::kRejoined:
+      object.AddNumber("reachable", event.contact.reachable);
+      return object.AddNumber("known", event.contact.known);
     case EventKind::kPaused:
       return object.Add("duration_s", JsonSeconds(event.duration));
     case EventKind::kJoined:

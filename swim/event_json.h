@@ -22,7 +22,7 @@ std::string ToJson(const MemberExplanation& explanation);
 
 // event, at_ns, and, as its kind has them: the keys of the member; before, transition, reason, own, observers, attempts
 // [{after_s, relays, nacks, stream, refused}], lasted_s, generation_before (changes of state); other_address, result,
-// message, heard_by, duration_s.
+// message, heard_by, duration_s; threshold, rose, level; reachable, known.
 std::string ToJson(const Event& event);
 
 }  // namespace nekton

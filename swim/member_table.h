@@ -81,6 +81,8 @@ class MemberTable {
   // Order-free sum over the ACTIVE and SUSPECT rows of (name, generation, incarnation, tags). With heartbeats over the
   // INACTIVE, too, for a death is each observer's own there, and no difference that a sync could mend.
   std::uint32_t digest() const { return static_cast<std::uint32_t>(digest_ ^ (digest_ >> 32)); }
+  // The row's summand in it; 0 where it does not count.
+  std::uint64_t Term(PeerId row) const { return Term(rows_[row]); }
   // Rises with every change of a row.
   std::uint64_t version() const { return version_; }
 
@@ -133,7 +135,7 @@ class MemberTable {
   static bool Counts(MemberStatus status) {
     return status == MemberStatus::kActive || status == MemberStatus::kSuspect;
   }
-  std::uint64_t Term(const Row& row) const;  // its summand in the digest; 0 where it does not count
+  std::uint64_t Term(const Row& row) const;
   void Changed(PeerId row);
   void EnterRing(PeerId row, Random& random);
   void LeaveRing(PeerId row);

@@ -44,6 +44,8 @@ inline constexpr std::uint8_t kFlagAsks = 16;     // heartbeat: answer with one 
 inline constexpr std::uint8_t kFlagExtra = 32;    // heartbeat: outside the rhythm (answers, repeats); pulse: the first
 inline constexpr std::uint8_t kFlagFull = 64;     // pulse: none will come, for I have no room for one more watcher
 inline constexpr std::uint8_t kFlagShift = 128;   // ack: it has a shift
+inline constexpr std::uint8_t kFlagSums = 32;     // sync, its reply: of sums of the table, not of its rows
+inline constexpr std::uint8_t kFlagLeaves = 64;   // sync: of the rows of some leaves; so is its reply
 
 enum class Refusal : std::uint8_t {
   kNameInUse = 1,
@@ -52,6 +54,7 @@ enum class Refusal : std::uint8_t {
   kFull = 4,
   kOtherCluster = 5,
   kImplausible = 6,  // a generation or incarnation beyond the bounds
+  kTerms = 7,        // its configuration is another than the group's
 };
 
 // What an update says of its subject; at equal keys the later enumerator outranks the earlier.
@@ -85,20 +88,25 @@ struct Update {
 struct Frame {
   FrameType type = FrameType::kPing;
   std::uint8_t flags = 0;
-  std::uint32_t label = 0;             // LabelTag of the cluster label
-  std::uint64_t sender = 0;            // MemberId of the sending life
-  std::uint16_t incarnation = 0;       // low 16 bits of the sender's
-  std::uint32_t sequence = 0;          // chosen by the asker, echoed in the answer; heartbeat, pulse: one more each
-  std::uint32_t digest = 0;            // ping, heartbeat: of the sender's table
-  std::int16_t shift = 0;              // ack: so much later is the asker to probe, in 4096ths of a period
-  std::uint32_t watermark = 0;         // heartbeat: the highest sequence of the receiver's heartbeats seen; 0: none
-  Duration interval{};                 // watch: of the pulses, whole milliseconds, <= 2^32 - 1; 0: no more of them
-  std::uint64_t target = 0;            // ping-req: whom to probe; relayed ack: who answered
-  Address target_address;              // ping-req
-  Duration budget{};                   // ping-req: time left in the asker's round; whole milliseconds, <= 65,535
-  std::uint8_t version_min = 0;        // sync
-  std::uint8_t version_max = 0;        // sync
-  std::string_view label_text;         // sync: for a clear error on the other side, <= 64 bytes; escape it to print it
+  std::uint32_t label = 0;           // LabelTag of the cluster label
+  std::uint64_t sender = 0;          // MemberId of the sending life
+  std::uint16_t incarnation = 0;     // low 16 bits of the sender's
+  std::uint32_t sequence = 0;        // chosen by the asker, echoed in the answer; heartbeat, pulse: one more each
+  std::uint32_t digest = 0;          // ping, heartbeat: of the sender's table
+  std::int16_t shift = 0;            // ack: so much later is the asker to probe, in 4096ths of a period
+  std::uint32_t watermark = 0;       // heartbeat: the highest sequence of the receiver's heartbeats seen; 0: none
+  Duration interval{};               // watch: of the pulses, whole milliseconds, <= 2^32 - 1; 0: no more of them
+  std::uint64_t target = 0;          // ping-req: whom to probe; relayed ack: who answered
+  Address target_address;            // ping-req
+  Duration budget{};                 // ping-req: time left in the asker's round; whole milliseconds, <= 65,535
+  std::uint8_t version_min = 0;      // sync
+  std::uint8_t version_max = 0;      // sync
+  std::string_view label_text;       // sync: for a clear error on the other side, <= 64 bytes; escape it to print it
+  std::span<const std::byte> terms;  // sync that joins: what a group must agree on (swim/terms.h), <= 255 bytes
+  // Sums (swim/table_sums.h), 4 bytes each: sync: of all groups; reply: of all leaves of those in `groups`, in order.
+  std::span<const std::byte> sums;
+  std::uint64_t groups = 0;            // sync reply with sums: bit i: group i differs
+  std::span<const std::byte> leaves;   // sync: 2 bytes each, ascending, below 4096
   Refusal refusal = Refusal::kBusy;    // refusal
   std::string_view text;               // refusal: in words, <= 200 bytes; escape it to print it
   std::span<const std::byte> updates;  // validated; read them with UpdateReader
@@ -113,6 +121,7 @@ inline constexpr std::uint8_t kProtocolVersion = 1;
 inline constexpr std::size_t kNameMax = 128;
 inline constexpr std::size_t kLabelMax = 64;
 inline constexpr std::size_t kTagsMax = 512;
+inline constexpr std::size_t kTermsMax = 255;
 inline constexpr std::size_t kRefusalTextMax = 200;
 inline constexpr std::size_t kSyncBytesMax = std::size_t{20} << 20;
 

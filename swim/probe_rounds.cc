@@ -12,7 +12,7 @@ ProbeRound* ProbeRounds::Open(PeerId target, std::uint64_t target_id, Instant st
     if (round.phase == ProbeRound::Phase::kOpen) continue;
     open_ |= std::uint32_t{1} << serial_ % kSlots;
     round.phase = ProbeRound::Phase::kOpen;
-    round.acked = round.accusing = round.last_sent = round.refused = round.local_trouble = false;
+    round.acked = round.failed = round.accusing = round.last_sent = round.refused = round.local_trouble = false;
     round.stream_first = round.in_turn = false;
     round.attempts = round.asked = 0;
     round.serial = serial_;

@@ -31,6 +31,7 @@ struct ProbeRound {
 
   Phase phase = Phase::kFree;
   bool acked = false;          // its one kHealthy has been given
+  bool failed = false;         // it has failed, and was no void one
   bool accusing = false;       // goes on at a member that is SUSPECT here
   bool last_sent = false;      // no further attempt; it waits for the end
   bool refused = false;        // its port refused a connection

@@ -1,5 +1,7 @@
 #include "swim/wire.h"
 
+#include <algorithm>
+#include <bit>
 #include <cassert>
 
 #include "swim/bytes.h"
@@ -23,6 +25,22 @@ bool IsStreamOnly(FrameType type) {
 }
 bool IsStream(FrameType type) { return IsStreamOnly(type) || type == FrameType::kPing || type == FrameType::kAck; }
 
+constexpr std::uint32_t kGroups = 64;
+constexpr std::size_t kSumSize = 4;
+constexpr std::size_t kLeafSize = 2;
+constexpr std::uint16_t kLeaves = 4096;
+
+bool Has(const Frame& frame, std::uint8_t flag) { return (frame.flags & flag) != 0; }
+
+// What a sync has beside its rows.
+std::size_t SyncSize(const Frame& frame) {
+  std::size_t size = 0;
+  if (Has(frame, kFlagJoin)) size += 1 + std::min(frame.terms.size(), kTermsMax);
+  if (Has(frame, kFlagSums)) size += frame.sums.size();
+  if (Has(frame, kFlagLeaves)) size += 2 + frame.leaves.size();
+  return size;
+}
+
 std::string_view Cut(std::string_view text, std::size_t max) { return text.substr(0, max); }
 
 std::size_t FixedSize(const Frame& frame) {
@@ -40,9 +58,9 @@ std::size_t FixedSize(const Frame& frame) {
     case FrameType::kRelayedAck:
       return kHeadSize + 8;
     case FrameType::kSync:
-      return kHeadSize + 2 + 1 + Cut(frame.label_text, kLabelMax).size();
+      return kHeadSize + 2 + 1 + Cut(frame.label_text, kLabelMax).size() + SyncSize(frame);
     case FrameType::kSyncReply:
-      return kHeadSize + 2;
+      return kHeadSize + 2 + (Has(frame, kFlagSums) ? 8 + frame.sums.size() : 0);
     case FrameType::kRefusal:
       return kHeadSize + 1 + 1 + Cut(frame.text, kRefusalTextMax).size();
     case FrameType::kHeartbeat:
@@ -68,6 +86,19 @@ void WriteHead(const Frame& frame, ByteWriter& writer) {
   writer.Fixed(frame.sequence);
 }
 
+void WriteSync(const Frame& frame, ByteWriter& writer) {
+  if (Has(frame, kFlagJoin)) {
+    const std::size_t size = std::min(frame.terms.size(), kTermsMax);
+    writer.Fixed(static_cast<std::uint8_t>(size));
+    writer.Bytes(frame.terms.data(), size);
+  }
+  if (Has(frame, kFlagSums)) writer.Bytes(frame.sums.data(), frame.sums.size());
+  if (Has(frame, kFlagLeaves)) {
+    writer.Fixed(static_cast<std::uint16_t>(frame.leaves.size() / kLeafSize));
+    writer.Bytes(frame.leaves.data(), frame.leaves.size());
+  }
+}
+
 void WriteFixed(const Frame& frame, ByteWriter& writer) {
   WriteHead(frame, writer);
   switch (frame.type) {
@@ -89,10 +120,14 @@ void WriteFixed(const Frame& frame, ByteWriter& writer) {
     case FrameType::kSync:
       writer.Fixed(frame.version_min);
       writer.Fixed(frame.version_max);
-      return WriteShortText(Cut(frame.label_text, kLabelMax), writer);
+      WriteShortText(Cut(frame.label_text, kLabelMax), writer);
+      return WriteSync(frame, writer);
     case FrameType::kSyncReply:
       writer.Fixed(frame.version_min);
-      return writer.Fixed(frame.version_max);
+      writer.Fixed(frame.version_max);
+      if (!Has(frame, kFlagSums)) return;
+      writer.Fixed(frame.groups);
+      return writer.Bytes(frame.sums.data(), frame.sums.size());
     case FrameType::kRefusal:
       writer.Fixed(static_cast<std::uint8_t>(frame.refusal));
       return WriteShortText(Cut(frame.text, kRefusalTextMax), writer);
@@ -124,6 +159,25 @@ bool ReadShortText(ByteReader& reader, std::size_t max, std::string_view& text) 
   return text.size() <= max;
 }
 
+bool AreLeaves(std::span<const std::byte> leaves) {
+  ByteReader reader(leaves);
+  std::uint16_t least = 0;
+  while (reader.left() != 0) {
+    const auto leaf = reader.Fixed<std::uint16_t>();
+    if (leaf < least || leaf >= kLeaves) return false;
+    least = static_cast<std::uint16_t>(leaf + 1);
+  }
+  return true;
+}
+
+bool ReadSync(ByteReader& reader, Frame& frame) {
+  if (Has(frame, kFlagJoin)) frame.terms = reader.Take(reader.Fixed<std::uint8_t>());
+  if (Has(frame, kFlagSums)) frame.sums = reader.Take(kGroups * kSumSize);
+  if (!Has(frame, kFlagLeaves)) return true;
+  frame.leaves = reader.Take(kLeafSize * reader.Fixed<std::uint16_t>());
+  return AreLeaves(frame.leaves);
+}
+
 // What the type adds. False: a value that cannot be. (That bytes were missing shows in the reader.)
 bool ReadFixed(ByteReader& reader, Frame& frame) {
   bool sound = true;
@@ -149,13 +203,17 @@ bool ReadFixed(ByteReader& reader, Frame& frame) {
     case FrameType::kSync:
       sound = ReadVersions(reader, frame);
       sound = ReadShortText(reader, kLabelMax, frame.label_text) && sound;
+      sound = ReadSync(reader, frame) && sound;
       break;
     case FrameType::kSyncReply:
       sound = ReadVersions(reader, frame);
+      if (!Has(frame, kFlagSums)) break;
+      frame.groups = reader.Fixed<std::uint64_t>();
+      frame.sums = reader.Take(static_cast<std::size_t>(std::popcount(frame.groups)) * kGroups * kSumSize);
       break;
     case FrameType::kRefusal:
       frame.refusal = static_cast<Refusal>(reader.Fixed<std::uint8_t>());
-      sound = frame.refusal >= Refusal::kNameInUse && frame.refusal <= Refusal::kImplausible;
+      sound = frame.refusal >= Refusal::kNameInUse && frame.refusal <= Refusal::kTerms;
       sound = ReadShortText(reader, kRefusalTextMax, frame.text) && sound;
       break;
     case FrameType::kHeartbeat:

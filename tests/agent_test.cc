@@ -95,6 +95,9 @@ TEST(CommandTest, WrongArgumentsAreOneLineAndStatus2) {
       {{"agent", "--name", "a", "--join-timeout", "soon"}, "--join-timeout \"soon\""},
       {{"agent", "--name", "a", "--profile", "moon"}, "--profile \"moon\": no such profile"},
       {{"agent", "--name", "a", "--detector", "psi"}, "no such detector"},
+      {{"agent", "--name", "a", "--bootstrap-expect", "few"}, "--bootstrap-expect \"few\""},
+      {{"agent", "--name", "a", "--standalone", "--join", "10.0.0.1:1"}, "a standalone node joins nobody"},
+      {{"agent", "--name", "a", "--standalone", "--bootstrap-expect", "2"}, "a standalone node is alone for good"},
       {{"sim", "--nodes", "1"}, "--nodes \"1\": must be a whole number from 2 to 10000"},
       {{"sim", "--loss", "1.5"}, "--loss \"1.5\": must be a probability"},
       {{"sim", "--seconds", "0"}, "--seconds: must be above 0"},
@@ -270,6 +273,26 @@ TEST(AgentTest, GivesUpAfterTheJoinTimeout) {
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.err, AllOf(HasSubstr("not joined within --join-timeout"), HasSubstr("0.3 s")));
   EXPECT_EQ(Lines(run.err), 1U) << run.err;
+}
+
+TEST(AgentTest, WaitsForAsManyAsItExpects) {
+  Agent alpha("alpha", {});
+  const Finished run = Nekton({"agent", "--name", "beta", "--bind", "127.0.0.1:0", "--join", alpha.address(),
+                               "--bootstrap-expect", "3", "--join-timeout", "2s"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, AllOf(HasSubstr(" of 3 members are there after 2 s"), HasSubstr(alpha.address() + ": joined")));
+}
+
+TEST(AgentTest, StandsAlone) {
+  Agent alpha("alpha", {"--standalone", "--join-timeout", "60s"});
+  const Json members = alpha.Ask("members");
+  EXPECT_EQ(members["active"], 1);
+  EXPECT_EQ(members["reachable"], 1);
+  EXPECT_EQ(members["known"], 1);
+  EXPECT_EQ(members["isolated"], false);
+  alpha.Signal(SIGTERM);
+  EXPECT_EQ(alpha.Next("event", "leave_done")["result"], "OK");
+  EXPECT_EQ(alpha.Wait(), 0);
 }
 
 TEST(AgentTest, ReachesASeedThatComesUpLater) {

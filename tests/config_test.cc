@@ -46,6 +46,10 @@ TEST(ConfigTest, ShippedProfiles) {
   EXPECT_EQ(lan.hearer_margin, 1s);
   EXPECT_EQ(lan.forget_after, 90s);
   EXPECT_EQ(lan.max_local_pause, 500ms);
+  EXPECT_EQ(lan.isolation_share, 0.5);
+  EXPECT_EQ(lan.isolation_after, 5s);
+  EXPECT_EQ(lan.bootstrap_expect, 0U);
+  EXPECT_FALSE(lan.standalone);
   const Config wan = Config::Wan();
   EXPECT_EQ(wan.profile, "wan");
   EXPECT_EQ(wan.period, 5s);
@@ -53,6 +57,7 @@ TEST(ConfigTest, ShippedProfiles) {
   EXPECT_EQ(wan.hearer_margin, 3s);
   EXPECT_EQ(wan.forget_after, 300s);
   EXPECT_EQ(wan.max_local_pause, 1s);
+  EXPECT_EQ(wan.isolation_after, 15s);
   const Config local = Config::Local();
   EXPECT_EQ(local.profile, "local");
   EXPECT_EQ(local.period, 500ms);
@@ -60,6 +65,7 @@ TEST(ConfigTest, ShippedProfiles) {
   EXPECT_EQ(local.hearer_margin, 500ms);
   EXPECT_EQ(local.forget_after, 30s);
   EXPECT_EQ(local.max_local_pause, 250ms);
+  EXPECT_EQ(local.isolation_after, 2500ms);
   for (Config config : {lan, wan, local}) {
     EXPECT_EQ(config.attempts, 8U);
     EXPECT_EQ(config.rumour_weight, 8U);
@@ -194,6 +200,24 @@ TEST(ConfigTest, EveryBoundary) {
       {"datagram_max = 511: ", [](Config& c) { c.datagram_max = 511; }},
       {"datagram_max = 65508: ", [](Config& c) { c.datagram_max = 65508; }},
       {"", [](Config& c) { c.datagram_max = 512; }},
+      {"isolation_share = 1: must be at least 0 and below 1", [](Config& c) { c.isolation_share = 1; }},
+      {"isolation_share = -0.5: ", [](Config& c) { c.isolation_share = -0.5; }},
+      {"isolation_share = nan: ", [](Config& c) { c.isolation_share = std::nan(""); }},
+      {"", [](Config& c) { c.isolation_share = 0; }},
+      {"isolation_after = -1 s: ", [](Config& c) { c.isolation_after = -1s; }},
+      {"isolation_after = 86401 s: ", [](Config& c) { c.isolation_after = 24h + 1s; }},
+      {"", [](Config& c) { c.isolation_after = 0s; }},
+      {"bootstrap_expect = 3: must not be above members_max = 2",
+       [](Config& c) { c.members_max = 2, c.bootstrap_expect = 3; }},
+      {"", [](Config& c) { c.bootstrap_expect = 100000; }},
+      {"", [](Config& c) { c.standalone = true, c.bootstrap_expect = 1; }},
+      {"bootstrap_expect = 2: a standalone node is alone for good",
+       [](Config& c) { c.standalone = true, c.bootstrap_expect = 2; }},
+      {"seeds = 10.0.0.2:1, b:2: a standalone node joins nobody",
+       [](Config& c) {
+         c.standalone = true;
+         c.seeds = {"10.0.0.2:1", "b:2"};
+       }},
       {"members_max = 1: ", [](Config& c) { c.members_max = 1; }},
       {"", [](Config& c) { c.members_max = 2; }},
   };
@@ -268,6 +292,7 @@ TEST(ConfigTest, TheMesh) {
   EXPECT_EQ(mesh.forget_after, 24h);
   EXPECT_EQ(mesh.phi_threshold, 8);
   EXPECT_EQ(mesh.max_local_pause, 2s);
+  EXPECT_EQ(mesh.isolation_after, 30s);
   EXPECT_EQ(mesh.digest_patience * mesh.period, 60s);
   EXPECT_EQ(mesh.members_max, 64u);
 }
@@ -292,6 +317,7 @@ TEST(ConfigTest, ThePair) {
   EXPECT_EQ(pair.forget_after, 24h);
   EXPECT_EQ(pair.phi_threshold, 8);
   EXPECT_EQ(pair.max_local_pause, 500ms);
+  EXPECT_EQ(pair.isolation_after, 6s);
 }
 
 TEST(ConfigTest, TheStmOfHeartbeats) {
@@ -314,6 +340,8 @@ TEST(ConfigTest, TheStmOfHeartbeats) {
 
 TEST(ConfigTest, EveryBoundaryOfHeartbeats) {
   const Case cases[] = {
+      {"isolation_share = 1: ", [](Config& c) { c.isolation_share = 1; }},
+      {"bootstrap_expect = 65: must not be above members_max = 64", [](Config& c) { c.bootstrap_expect = 65; }},
       {"max_local_pause = 0 s: ", [](Config& c) { c.max_local_pause = 0s; }},
       {"max_local_pause = 10.000000001 s: must not be above period = 10 s",
        [](Config& c) { c.max_local_pause = 10s + 1ns; }},

@@ -234,6 +234,11 @@ class Rig {
     frame.label_text = config.label;
     return ServeBytes(from.address, EncodeFrom(from, frame, updates));
   }
+  // One whose answer may come later, in `replies`.
+  void ServeLater(const Peer& from, const Frame& frame, const std::vector<Update>& updates) {
+    engine->Serve(now, from.address, ++served_, EncodeFrom(from, frame, updates), out_);
+    Drain();
+  }
   Said ServeBytes(const Address& from, std::span<const std::byte> bytes) {
     const std::size_t before = replies.size();
     engine->Serve(now, from, ++served_, bytes, out_);

@@ -354,14 +354,30 @@ TEST(EngineUpdates, AnAddressOfTheGoneIsFree) {
 TEST(EngineUpdates, AMemberMayMoveWithAHigherIncarnation) {
   Rig rig;
   rig.Know(1);
-  rig[1].address = Rig::At(77);
+  const Address lower = Address::V4(9, 0, 0, 1, 7946);
+  rig[1].address = lower;
   rig.Gossip(rig[1], {Alive(rig[1])});
   EXPECT_EQ(rig.Member("m1")->address, Rig::At(1)) << "not at the same key";
   rig[1].key.incarnation = 1;
   rig.Gossip(rig[1], {Alive(rig[1])});
   EXPECT_EQ(rig.Events(), "updated m1");
-  EXPECT_EQ(rig.Member("m1")->address, Rig::At(77));
-  EXPECT_EQ(rig.NextRound().to, Rig::At(77));
+  EXPECT_EQ(rig.Member("m1")->address, lower);
+  EXPECT_EQ(rig.NextRound().to, lower);
+}
+
+// Two processes of one name that were started in the same millisecond: everywhere the larger address has it.
+TEST(EngineUpdates, OfTwoEqualKeysTheLargerAddressHolds) {
+  for (const bool larger_first : {false, true}) {
+    Rig rig;
+    rig.Know(2);
+    Peer one = {"twin", Rig::At(70), {Rig::kGeneration, 0}};
+    Peer other = {"twin", Rig::At(71), {Rig::kGeneration, 0}};
+    if (larger_first) std::swap(one, other);
+    rig.Gossip(rig[1], {Alive(one)});
+    rig.Gossip(rig[2], {Alive(other)});
+    EXPECT_EQ(rig.Member("twin")->address, Rig::At(71)) << larger_first;
+    EXPECT_EQ(rig.engine->size(), 4u);
+  }
 }
 
 TEST(EngineUpdates, TheNewestTagsWin) {

@@ -141,6 +141,23 @@ TEST(EventTest, TheOtherKinds) {
   EXPECT_THAT(Describe(Make(EventKind::kResync, nullptr)), HasSubstr("lost"));
 }
 
+TEST(EventTest, IsolationSaysHowManyAreReached) {
+  Event event = Make(EventKind::kIsolated);
+  event.contact = {1, 5, true};
+  EXPECT_EQ(Describe(event), "isolated: we reach 1 of 5 members");
+  Json json = Json::parse(ToJson(event));
+  EXPECT_EQ(json.at("event"), "isolated");
+  EXPECT_EQ(json.at("name"), "gamma");
+  EXPECT_EQ(json.at("reachable"), 1);
+  EXPECT_EQ(json.at("known"), 5);
+  event.kind = EventKind::kRejoined;
+  event.contact = {3, 5, false};
+  EXPECT_EQ(Describe(event), "rejoined: we reach 3 of 5 members");
+  json = Json::parse(ToJson(event));
+  EXPECT_EQ(json.at("event"), "rejoined");
+  EXPECT_EQ(json.at("reachable"), 3);
+}
+
 TEST(EventTest, AWatchTellsWhichThresholdWasPassed) {
   Event event = Make(EventKind::kLevel);
   event.threshold = 3;

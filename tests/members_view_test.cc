@@ -50,6 +50,11 @@ TEST(MembersViewTest, AViewOfNobodyIsLegal) {
   EXPECT_EQ(view.Find("x"), nullptr);
 }
 
+TEST(MembersViewTest, KnowsHowMuchWasReached) {
+  EXPECT_EQ(MembersView({}, 1, {2, 5, true}).contact(), (Contact{2, 5, true}));
+  EXPECT_FALSE(MembersView().contact().isolated);
+}
+
 TEST(MembersViewTest, AListOutlivesTheViewItCameFrom) {
   const auto make = [] { return MembersView({Member("me", MemberStatus::kActive, true)}, 1); };
   std::size_t seen = 0;

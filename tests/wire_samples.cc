@@ -63,6 +63,43 @@ Frame Sync(FrameType type, std::uint8_t version_max, std::string_view label, std
   return frame;
 }
 
+// Bytes that count upwards; they are what they are in every frame that has them.
+std::span<const std::byte> Counting(std::size_t size) {
+  static const std::vector<std::byte> all = [] {
+    std::vector<std::byte> bytes(1024);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 256);
+    return bytes;
+  }();
+  return std::span(all).first(size);
+}
+
+Frame JoiningSync() {
+  Frame frame = Sync(FrameType::kSync, 1, "blue", kFlagJoin);
+  frame.terms = Counting(5);
+  return frame;
+}
+
+Frame SyncOfSums() {
+  Frame frame = Sync(FrameType::kSync, 1, "blue", kFlagSums | kFlagReunion);
+  frame.sums = Counting(256);
+  return frame;
+}
+
+Frame ReplyOfSums() {
+  Frame frame = Sync(FrameType::kSyncReply, 1, "", kFlagSums);
+  frame.groups = std::uint64_t{1} << 63 | 1;
+  frame.sums = Counting(512);
+  return frame;
+}
+
+Frame SyncOfLeaves() {
+  static constexpr std::byte kLeaves[] = {std::byte{0}, std::byte{0},    std::byte{1},
+                                          std::byte{2}, std::byte{0xff}, std::byte{0xf}};
+  Frame frame = Sync(FrameType::kSync, 1, "", kFlagLeaves);
+  frame.leaves = kLeaves;
+  return frame;
+}
+
 Frame Heartbeat(std::uint32_t sequence, std::uint32_t watermark, std::uint8_t flags) {
   Frame frame = MakeFrame(FrameType::kHeartbeat, 7, sequence, flags);
   frame.watermark = watermark;
@@ -138,7 +175,7 @@ std::vector<WireSample> WireSamples() {
       {"ack_alive", false, MakeFrame(FrameType::kAck, 4, 4), {alive}},
       {"stream_ping", true, Ping(0, 6, 7), {}},
       {"stream_ack", true, MakeFrame(FrameType::kAck, 0, 6), {bare}},
-      {"sync", true, Sync(FrameType::kSync, 1, "blue", kFlagJoin), {alive, suspect}},
+      {"sync", true, JoiningSync(), {alive, suspect}},
       {"sync_no_label", true, Sync(FrameType::kSync, 3, ""), {}},
       {"sync_reply", true, Sync(FrameType::kSyncReply, 2, ""), {alive, bare, dead}},
       {"refusal", true, Busy(), {}},
@@ -148,6 +185,9 @@ std::vector<WireSample> WireSamples() {
       {"pulse", false, MakeFrame(FrameType::kPulse, 7, 10), {}},
       {"pulse_full", false, MakeFrame(FrameType::kPulse, 7, 0, kFlagFull), {}},
       {"ack_shift", false, ShiftingAck(), {}},
+      {"sync_of_sums", true, SyncOfSums(), {bare}},
+      {"reply_of_sums", true, ReplyOfSums(), {bare}},
+      {"sync_of_leaves", true, SyncOfLeaves(), {bare, suspect}},
   };
 }
 

@@ -337,13 +337,16 @@ absl::Status Delivery::WaitJoined(Duration timeout) {
 }
 
 bool Delivery::Joined() const {
+  if (options_.expect != 0) return view_.Alive().size() >= options_.expect;
   const MembersView::List routable = view_.Routable();
   return std::any_of(routable.begin(), routable.end(), [](const MemberPtr& m) { return !m->self; });
 }
 
 std::string Delivery::JoinFailure(Duration timeout) const {
   const double seconds = std::chrono::duration<double>(timeout).count();
-  std::string text = absl::StrCat("no other member was found within ", seconds, " s");
+  std::string text = options_.expect == 0 ? absl::StrCat("no other member was found within ", seconds, " s")
+                                          : absl::StrCat("only ", view_.Alive().size(), " of ", options_.expect,
+                                                         " members are there after ", seconds, " s");
   if (join_results_.empty()) return absl::StrCat(text, "; no seed has answered or failed yet");
   for (const auto& [key, what] : join_results_) {
     absl::StrAppend(&text, "; ", key == what ? what : absl::StrCat(key, ": ", what));

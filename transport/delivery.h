@@ -35,6 +35,8 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   struct Options {
     std::size_t bound = 0;  // events that may wait; 0: any number (Dispatch() empties the queue every turn)
     LogSink log;            // may be empty
+    // WaitJoined waits for so many members that are ACTIVE, self included; 0: for another one that is ACTIVE or SUSPECT.
+    std::uint32_t expect = 0;
   };
   struct Losses {
     std::uint64_t events = 0;  // replaced by a kResync

@@ -15,16 +15,18 @@ struct MembersView::Table {
   std::size_t routable = 0;
   MemberPtr self;
   std::uint64_t version = 0;
+  Contact contact;
   mutable std::once_flag indexed;
   mutable std::vector<std::uint32_t> by_name;
 };
 
 MembersView::MembersView() : MembersView({}, 0) {}
 
-MembersView::MembersView(std::vector<MemberPtr> members, std::uint64_t version) {
+MembersView::MembersView(std::vector<MemberPtr> members, std::uint64_t version, const Contact& contact) {
   auto table = std::make_shared<Table>();
   table->members = std::move(members);
   table->version = version;
+  table->contact = contact;
   const auto has = [](MemberStatus status) { return [status](const MemberPtr& m) { return m->status == status; }; };
   auto& all = table->members;
   const auto alive = std::stable_partition(all.begin(), all.end(), has(MemberStatus::kActive));
@@ -43,6 +45,7 @@ MembersView::List MembersView::Routable() const {
 MembersView::List MembersView::All() const { return List(table_, table_->members); }
 const MemberPtr& MembersView::self() const { return table_->self; }
 std::uint64_t MembersView::version() const { return table_->version; }
+const Contact& MembersView::contact() const { return table_->contact; }
 
 MemberPtr MembersView::Find(std::string_view name) const {
   const Table& t = *table_;

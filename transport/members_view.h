@@ -37,7 +37,7 @@ class MembersView {
 
   MembersView();  // of nobody: all lists are empty, self() is null
   // `members` as Engine::Members() gives them.
-  MembersView(std::vector<MemberPtr> members, std::uint64_t version);
+  MembersView(std::vector<MemberPtr> members, std::uint64_t version, const Contact& contact = {});
 
   // Each list is a prefix of the next. Within one state the order is the one in which members were first heard of, self
   // first.
@@ -48,7 +48,8 @@ class MembersView {
   // (O(N log N)), further ones cost O(log N).
   MemberPtr Find(std::string_view name) const;
   const MemberPtr& self() const;
-  std::uint64_t version() const;  // rises with every change
+  std::uint64_t version() const;   // rises with every change of a member
+  const Contact& contact() const;  // how much of the group was reached
 
  private:
   struct Table;

@@ -33,6 +33,9 @@ absl::Status CheckTimeout(Duration timeout) {
   return absl::InvalidArgumentError("timeout: must not be negative");
 }
 
+// How many members WaitJoined waits for. Who is alone for good waits for nobody.
+std::uint32_t Expected(const Config& config) { return config.standalone ? 1 : config.bootstrap_expect; }
+
 // Our threads leave all signals to the threads of the host program.
 class SignalsBlocked {
  public:
@@ -189,7 +192,8 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions opt
   if (options.event_queue == 0) return absl::InvalidArgumentError("event_queue = 0: must be at least 1");
   absl::StatusOr<OwnLoop> loop = MakeLoop();
   if (!loop.ok()) return loop.status();
-  auto delivery = std::make_shared<Delivery>(Delivery::Options{options.event_queue, std::move(options.log)});
+  auto delivery = std::make_shared<Delivery>(
+      Delivery::Options{options.event_queue, std::move(options.log), Expected(plan->config)});
   auto core = NodeCore::Open(loop->get(), *std::move(plan), std::move(options.resolve), delivery, false);
   if (!core.ok()) return core.status();
   auto impl = std::make_unique<Impl>(std::move(delivery), *std::move(core));
@@ -201,7 +205,7 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config confi
   absl::StatusOr<NodePlan> plan = PlanNode(std::move(config));
   if (!plan.ok()) return plan.status();
   if (loop == nullptr) return absl::InvalidArgumentError("loop = null");
-  auto delivery = std::make_shared<Delivery>(Delivery::Options{0, std::move(options.log)});
+  auto delivery = std::make_shared<Delivery>(Delivery::Options{0, std::move(options.log), Expected(plan->config)});
   auto core = NodeCore::Open(loop, *std::move(plan), std::move(options.resolve), delivery, true);
   if (!core.ok()) return core.status();
   delivery->DispatchHere();
@@ -209,6 +213,7 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config confi
 }
 
 MembersView Node::Members() const { return impl_->delivery->view(); }
+Contact Node::contact() const { return Members().contact(); }
 
 Subscription Node::Subscribe(EventHandler handler, SubscribeFrom from) {
   Subscription made = impl_->delivery->Subscribe(std::move(handler), from);
@@ -218,6 +223,7 @@ Subscription Node::Subscribe(EventHandler handler, SubscribeFrom from) {
 
 absl::Status Node::Join(std::vector<std::string> addresses) {
   Config check = impl_->core->config();  // sound, so that the mistakes are those of the new seeds
+  if (check.standalone) return absl::FailedPreconditionError("standalone: this node has no socket and joins nobody");
   check.seeds = std::move(addresses);
   if (absl::Status status = check.Validate(); !status.ok()) return status;
   return impl_->core->Join(check.seeds);

@@ -7,6 +7,8 @@
 // what cannot be done there says so with a status, and nothing deadlocks. Reads come from a snapshot that is published
 // before the events that led to it.
 //
+// With config.standalone it is a group of one for good: no socket, no resolver, and all else as ever.
+//
 // Where callbacks run (event handlers, the log sink, LeaveAsync):
 //   Start:  one after another on a delivery thread of the node, fed by a bounded queue. A slow or blocking callback
 //           never stops the protocol; if the queue overflows, what waited in it is replaced by one kResync event, and
@@ -28,6 +30,7 @@
 #include "phi/time.h"
 #include "swim/address.h"
 #include "swim/config.h"
+#include "swim/contact.h"
 #include "swim/engine.h"
 #include "swim/event.h"
 #include "swim/member_explanation.h"
@@ -74,13 +77,19 @@ class Node {
 
   // Wait-free but for a lock of a few nanoseconds. After Stop(): the last one.
   MembersView Members() const;
+  // How much of the group this member reaches, and whether it is isolated (swim/contact.h): Members().contact(). kIsolated
+  // and kRejoined tell of the changes. It is no quorum.
+  Contact contact() const;
   // What is published after this call reaches the handler, in order. On a stopped node the handler is never called.
   [[nodiscard]] Subscription Subscribe(EventHandler handler, SubscribeFrom from = SubscribeFrom::kNow);
 
   // Further seeds, "host:port", for ever; after a leave without effect. Returns at once. InvalidArgument with all
-  // mistakes (then none is taken); ResourceExhausted beyond 1,024 seeds; FailedPrecondition on a stopped node.
+  // mistakes (then none is taken); ResourceExhausted beyond 1,024 seeds; FailedPrecondition on a stopped node and on a
+  // standalone one.
   absl::Status Join(std::vector<std::string> addresses);
-  // OK as soon as another member is known that is ACTIVE or SUSPECT. DeadlineExceeded says what became of each seed.
+  // OK as soon as another member is known that is ACTIVE or SUSPECT; with config.bootstrap_expect, as soon as so many
+  // are ACTIVE, this one included; standalone: at once. DeadlineExceeded says how many of them there are, and what became
+  // of each seed.
   // Cancelled if the node stops meanwhile. FailedPrecondition inside a callback or on the loop's thread.
   absl::Status WaitJoined(Duration timeout);
   // Says goodbye; returns when it was heard, or with the reason why not after `timeout` (0: config.leave_timeout;
@@ -128,8 +137,8 @@ class Node {
   // Of the engine ("probe_rounds"), of its StateTransitionManager ("stm_input_duplicate"), and of the sockets
   // ("transport_datagrams_truncated"), as of the last turn.
   std::vector<CounterValue> Counters() const;
-  Address local() const;       // as bound, with the real port
-  Address advertised() const;  // what others are told
+  Address local() const;       // as bound, with the real port; standalone: unspecified, port 0
+  Address advertised() const;  // what others are told; standalone: config.advertise, or as local()
 
  private:
   class Impl;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "transport/uv_clock.h"
+#include "transport/uv_lone_transport.h"
 #include "transport/uv_socket.h"
 
 namespace nekton {
@@ -28,6 +29,9 @@ Address WithoutPort(Address address) {
 
 absl::StatusOr<std::shared_ptr<NodeCore>> NodeCore::Open(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve,
                                                          std::shared_ptr<Delivery> delivery, bool dispatch) {
+  if (plan.config.standalone) {
+    return OpenLone(loop, std::move(plan), std::move(resolve), std::move(delivery), dispatch);
+  }
   // The transport exists before the core and tells it of strangers only while it is open, which the core sees to.
   auto core_of_transport = std::make_shared<NodeCore*>(nullptr);
   UvTransportOptions options;
@@ -40,16 +44,32 @@ absl::StatusOr<std::shared_ptr<NodeCore>> NodeCore::Open(uv_loop_t* loop, NodePl
   const Reachability reach = ChooseAdvertised(plan, (*transport)->local(), InterfaceAddresses());
   absl::StatusOr<Member> member = Member::Create(plan.config, reach.advertised);
   if (!member.ok()) return member.status();
+  const TransportCounters* counters = &(*transport)->counters();
   auto core = std::make_shared<NodeCore>(loop, std::move(plan), std::move(resolve), std::move(delivery), dispatch,
                                          *std::move(transport), *std::move(member), reach.advertised);
+  core->socket_counters_ = counters;
   *core_of_transport = core.get();
   if (absl::Status status = core->OpenHandles(); !status.ok()) return status;
   for (const auto& [level, line] : reach.lines) core->Log(level, line);
   return core;
 }
 
+absl::StatusOr<std::shared_ptr<NodeCore>> NodeCore::OpenLone(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve,
+                                                             std::shared_ptr<Delivery> delivery, bool dispatch) {
+  auto transport = std::make_unique<UvLoneTransport>(loop);
+  // Nobody is told an address. One that the user has given is where its program is found by other ways.
+  Address advertised = transport->local();
+  if (!plan.config.advertise.empty()) advertised = *Address::Parse(plan.config.advertise);
+  absl::StatusOr<Member> member = Member::Create(plan.config, advertised);
+  if (!member.ok()) return member.status();
+  auto core = std::make_shared<NodeCore>(loop, std::move(plan), std::move(resolve), std::move(delivery), dispatch,
+                                         std::move(transport), *std::move(member), advertised);
+  if (absl::Status status = core->OpenHandles(); !status.ok()) return status;
+  return core;
+}
+
 NodeCore::NodeCore(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve, std::shared_ptr<Delivery> delivery,
-                   bool dispatch, std::unique_ptr<UvTransport> transport, Member member, const Address& advertised)
+                   bool dispatch, std::unique_ptr<Transport> transport, Member member, const Address& advertised)
     : config_(std::move(plan.config)),
       advertised_(advertised),
       dispatch_(dispatch),
@@ -77,10 +97,12 @@ absl::Status NodeCore::OpenHandles() {
     return status;
   }
   transport_->Open(&driver_);
-  view_ = MembersView(driver_.member().Members(), driver_.member().version());
+  view_ = MembersView(driver_.member().Members(), driver_.member().version(), driver_.member().contact());
   delivery_->Publish(&view_, events_);
-  Log(LogLevel::kInfo, absl::StrCat("node ", config_.name, " at ", local_.ToString(), ", known to others as ",
-                                    advertised_.ToString(), ", ", config_.seeds.size(), " seeds"));
+  Log(LogLevel::kInfo, config_.standalone
+                           ? absl::StrCat("node ", config_.name, " stands alone: it has no socket")
+                           : absl::StrCat("node ", config_.name, " at ", local_.ToString(), ", known to others as ",
+                                          advertised_.ToString(), ", ", config_.seeds.size(), " seeds"));
   Rearm();
   return absl::OkStatus();
 }
@@ -134,6 +156,12 @@ void NodeCore::RequestClose() {
 NodeCore::Numbers NodeCore::numbers() const {
   const std::lock_guard lock(mutex_);
   return numbers_;
+}
+
+NodeCore::Numbers NodeCore::CurrentNumbers() const {
+  const Member& member = driver_.member();
+  return {member.counters(), member.stm_counters(),
+          socket_counters_ != nullptr ? *socket_counters_ : TransportCounters(), lookups_, lookups_failed_};
 }
 
 // ---- the loop
@@ -242,13 +270,13 @@ void NodeCore::Flush() {
     if (event.kind == EventKind::kLeaveDone) left = event.status;
   }
   const Member& member = driver_.member();
-  const bool changed = member.version() != view_.version();
-  if (changed) view_ = MembersView(member.Members(), member.version());
+  const bool changed = member.version() != view_.version() || member.contact() != view_.contact();
+  if (changed) view_ = MembersView(member.Members(), member.version(), member.contact());
   delivery_->Publish(changed ? &view_ : nullptr, events_);
   if (left.has_value()) delivery_->LeaveEnded(*left);
   {
     const std::lock_guard lock(mutex_);
-    numbers_ = {member.counters(), member.stm_counters(), transport_->counters(), lookups_, lookups_failed_};
+    numbers_ = CurrentNumbers();
   }
   Rearm();
   if (dispatch_) delivery_->Dispatch();
@@ -284,7 +312,10 @@ void NodeCore::Notice(const Event& event) {
     case EventKind::kStreamOnly:
     case EventKind::kAccused:
     case EventKind::kForeign:
+    case EventKind::kIsolated:
       return Log(LogLevel::kWarning, Describe(event));
+    case EventKind::kRejoined:
+      return Log(LogLevel::kInfo, Describe(event));
     case EventKind::kJoinResult: {
       if (event.address.port == 0) return;  // a name that does not resolve: said where it was found out
       if (join_codes_.size() >= kRemembered) join_codes_.clear();
@@ -317,8 +348,7 @@ void NodeCore::Close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     dropped.swap(calls_);
-    numbers_ = {driver_.member().counters(), driver_.member().stm_counters(), transport_->counters(), lookups_,
-                lookups_failed_};
+    numbers_ = CurrentNumbers();
   }
   resolver_.reset();
   transport_->Close([this] { PartClosed(); });

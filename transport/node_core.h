@@ -61,13 +61,16 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   const Address& advertised() const { return advertised_; }
 
   NodeCore(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve, std::shared_ptr<Delivery> delivery, bool dispatch,
-           std::unique_ptr<UvTransport> transport, Member member, const Address& advertised);
+           std::unique_ptr<Transport> transport, Member member, const Address& advertised);
 
  private:
   static constexpr int kDrainTurns = 64;
   static constexpr std::size_t kCallsMax = 1024;
 
+  static absl::StatusOr<std::shared_ptr<NodeCore>> OpenLone(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve,
+                                                            std::shared_ptr<Delivery> delivery, bool dispatch);
   absl::Status OpenHandles();
+  Numbers CurrentNumbers() const;
   void OnTimer();
   void OnCheck();
   void OnAsync();
@@ -87,7 +90,8 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   const bool dispatch_;
   uv_loop_t* const loop_;
   std::shared_ptr<Delivery> delivery_;
-  std::unique_ptr<UvTransport> transport_;
+  std::unique_ptr<Transport> transport_;
+  const TransportCounters* socket_counters_ = nullptr;  // of the sockets; null: there are none
   const Address local_;
   Driver driver_;
   std::unique_ptr<Resolver> resolver_;

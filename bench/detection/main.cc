@@ -41,7 +41,7 @@ which all run are suspected, and declared dead, on a network that loses. Lists a
   --crashes=N          of each cell, 1 to 10000000 (default 1000)
   --port=LIST          silent: the machine died; refuses: the process alone (default both)
   --loss=LIST          probabilities that a datagram or a segment of a stream is lost, 0 to 0.9 (default 0)
-  --protocol=LIST      nekton (default), staggered, swim, lifeguard, memberlist: see bench/common/protocols.h
+  --protocol=LIST      nekton (default), swim, lifeguard, memberlist: see bench/common/protocols.h
   --detector=LIST      fixed (default), phi: when an attempt of a probe round is late
   --probing=LIST       random (default), staggered
 
@@ -86,6 +86,7 @@ std::string FillProtocols(Settings* settings) {
   for (const std::string& name : absl::GetFlag(FLAGS_protocol)) {
     absl::StatusOr<Config> config = ProtocolConfig(name);
     if (!config.ok()) return absl::StrCat("--protocol: ", config.status().message());
+    if (name == "staggered") return "--protocol: staggered is --protocol=nekton --probing=staggered here";
     for (const std::string& detector : absl::GetFlag(FLAGS_detector)) {
       const absl::StatusOr<DetectorKind> kind = DetectorNamed(detector);
       if (!kind.ok()) return absl::StrCat("--detector: ", kind.status().message());
@@ -93,8 +94,7 @@ std::string FillProtocols(Settings* settings) {
       for (const std::string& probing : absl::GetFlag(FLAGS_probing)) {
         const absl::StatusOr<Probing> named = ProbingNamed(probing);
         if (!named.ok()) return absl::StrCat("--probing: ", named.status().message());
-        // The protocol that is staggered by itself stays so.
-        if (name != "staggered") config->probing = *named;
+        config->probing = *named;
         settings->protocols.push_back({name, detector, probing, 0, "", absl::GetFlag(FLAGS_seed)});
         settings->configs.push_back(*config);
       }

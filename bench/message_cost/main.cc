@@ -40,7 +40,7 @@ Measures what a simulated group sends while all is well, and what one silent cra
   --nodes=LIST        sizes of the group, 2 to 10000 (default 2,8,32,128,512,2048)
   --detector=LIST     fixed, phi: when an attempt of a probe round is late (default both)
   --probing=LIST      random (default), staggered
-  --protocol=LIST     nekton (default), staggered, swim, lifeguard, memberlist: see bench/common/protocols.h
+  --protocol=LIST     nekton (default), swim, lifeguard, memberlist: see bench/common/protocols.h
   --loss=LIST         probabilities that a datagram or a segment of a stream is lost, 0 to 0.9 (default 0)
   --periods=N         length of the steady measurement, after 20 periods of warm-up, 1 to 100000 (default 60)
   --crashes=N         one after the other in each cell, 0 to 10000 (default 5)
@@ -81,6 +81,7 @@ std::string Fill(Settings* settings) {
   for (const std::string& name : absl::GetFlag(FLAGS_protocol)) {
     const absl::StatusOr<Config> config = ProtocolConfig(name);
     if (!config.ok()) return absl::StrCat("--protocol: ", config.status().message());
+    if (name == "staggered") return "--protocol: staggered is --protocol=nekton --probing=staggered here";
     settings->protocols.push_back(name);
     settings->configs.push_back(*config);
   }
@@ -112,9 +113,7 @@ bool Run(const Settings& settings, CostRow row, const Config& config, std::uint3
   CostPlan plan;
   plan.config = config;
   if (const auto kind = DetectorNamed(row.detector); kind.ok()) plan.config.detector = *kind;
-  // The protocol that is staggered by itself stays so.
-  const auto named = ProbingNamed(row.probing);
-  if (named.ok() && row.protocol != "staggered") plan.config.probing = *named;
+  if (const auto named = ProbingNamed(row.probing); named.ok()) plan.config.probing = *named;
   plan.nodes = row.nodes;
   plan.loss = row.loss;
   plan.seed = row.seed;

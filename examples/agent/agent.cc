@@ -140,7 +140,8 @@ void Agent::PrintStarted() {
   const MemberPtr self = node_->Members().self();
   const std::uint64_t generation = self == nullptr ? 0 : self->key.generation;
   const Config& config = options_.config;
-  std::string text = absl::StrCat(config.name, " listens on ", Text(node_->local()));
+  std::string text = config.standalone ? absl::StrCat(config.name, " stands alone")
+                                       : absl::StrCat(config.name, " listens on ", Text(node_->local()));
   if (node_->advertised() != node_->local()) absl::StrAppend(&text, ", advertised as ", Text(node_->advertised()));
   absl::StrAppend(&text, " (profile ", config.profile, ", generation ", generation);
   if (!config.label.empty()) absl::StrAppend(&text, ", label ", config.label);
@@ -231,13 +232,20 @@ void Agent::OnLine(const std::string& line) {
 void Agent::AnswerMembers() {
   const MembersView view = node_->Members();
   std::ostringstream text;
-  text << view.Alive().size() << " ACTIVE of " << view.All().size() << " members";
+  const Contact& contact = view.contact();
+  text << view.Alive().size() << " ACTIVE of " << view.All().size() << " members; " << contact.reachable << " of "
+       << contact.known << " reached" << (contact.isolated ? ", isolated" : "");
   Json members = Json::array();
   for (const MemberPtr& member : view.All()) {
     text << '\n' << "           " << *member << (member->self ? " (this one)" : "");
     members.push_back(Json::parse(ToJson(*member)));
   }
-  console_.Print(text.str(), {{"answer", "members"}, {"active", view.Alive().size()}, {"members", std::move(members)}});
+  console_.Print(text.str(), {{"answer", "members"},
+                              {"active", view.Alive().size()},
+                              {"reachable", contact.reachable},
+                              {"known", contact.known},
+                              {"isolated", contact.isolated},
+                              {"members", std::move(members)}});
 }
 
 void Agent::AnswerCounters() {

@@ -17,7 +17,11 @@ Runs one member of a group and prints every event with its cause, one a line.
   --bind ADDRESS:PORT   where to listen, UDP and TCP (default 0.0.0.0:7946); port 0: the system's choice
   --advertise A:P       what others are told; default: the bound address
   --join HOST:PORT      a seed, retried for ever; may be repeated
-  --join-timeout TIME   ends with status 1 if nobody else is known by then (default: never)
+  --join-timeout TIME   ends with status 1 if nobody else is known by then, or fewer than --bootstrap-expect (default:
+                        never)
+  --bootstrap-expect N  the group has at least N members, this one included: while it reaches no more than half of them
+                        it is isolated, even if it has met nobody yet (default 0: off)
+  --standalone          alone for good: opens no socket and joins nobody
   --profile PROFILE     lan (default), wan or local: SWIM; mesh or pair: heartbeats, of up to 64 members. A mesh commits
                         SUSPECT within 30 to 90 s of the last heartbeat heard, a pair after 6 s (fixed detector)
   --label LABEL         name of the cluster, up to 64 bytes; members of another label are not heard
@@ -72,6 +76,12 @@ void Declare(Arguments* arguments, AgentOptions* options, std::string* profile) 
     if (probing.ok()) config->probing = *probing;
     return probing.status();
   });
+  arguments->One("bootstrap-expect", [config](std::string_view text) {
+    const absl::StatusOr<std::uint64_t> count = ParseCount(text, 0, std::numeric_limits<std::uint32_t>::max());
+    if (count.ok()) config->bootstrap_expect = static_cast<std::uint32_t>(*count);
+    return count.status();
+  });
+  arguments->Flag("standalone", &config->standalone);
   arguments->Flag("json", &options->json);
 }
 

@@ -161,6 +161,10 @@ absl::Status Check(const SimRunOptions& options) {
   if (options.bands && (options.config.profile != "mesh" || !options.actions.empty())) {
     return absl::InvalidArgumentError("--bands: needs --profile mesh, and nothing done to its members");
   }
+  if (options.config.beats() && options.config.probing != Probing::kRandom) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--probing: profile ", options.config.profile, " sends heartbeats and probes nobody"));
+  }
   if (options.warmup >= options.length) {
     return absl::InvalidArgumentError("--warmup: must be below --seconds, for nothing would be counted");
   }

@@ -15,6 +15,14 @@ std::string OrNever(std::optional<Duration> time) {
   return time ? absl::StrFormat("%.3f s", Seconds(*time)) : std::string("never");
 }
 
+const char* DetectorName(const SimRunOptions& options) {
+  return options.config.detector == DetectorKind::kFixed ? "fixed" : "phi";
+}
+const char* ProbingName(const SimRunOptions& options) {
+  if (options.config.beats()) return "none";
+  return options.config.probing == Probing::kRandom ? "random" : "staggered";
+}
+
 std::string Hex(std::uint64_t value) { return absl::StrFormat("%016x", value); }
 
 Json KillJson(const SimWatch::Kill& kill) {
@@ -70,6 +78,8 @@ Json SimReport::ToJson() const {
           {"seconds", Seconds(options.length)},
           {"seed", options.seed},
           {"profile", options.config.profile},
+          {"detector", DetectorName(options)},
+          {"probing", ProbingName(options)},
           {"loss", options.loss},
           {"warmup_s", Seconds(options.warmup)},
           {"converged_s", OrNull(converged)},
@@ -97,6 +107,7 @@ std::string SimReport::ToText() const {
   std::string text =
       absl::StrFormat("\nrun           %d members, %.3f s of virtual time, seed %d, profile %s, loss %g\n",
                       options.nodes, Seconds(options.length), options.seed, options.config.profile, options.loss);
+  absl::StrAppendFormat(&text, "              detector %s, probing %s\n", DetectorName(options), ProbingName(options));
   absl::StrAppend(&text, "converged     ", converged ? OrNever(converged) + " after the last start" : "never",
                   converged_at_end ? "" : "; the tables differ at the end", "\n");
   absl::StrAppendFormat(&text, "messages      %.3f datagrams, %.1f bytes per member and period, from %.3f s on\n",

@@ -1,6 +1,6 @@
 // The addresses given to Join: tried again for ever, with backoff and jitter (architecture: every node alike).
 //
-// At most kContactsMax; a further one is refused. Not thread-safe; movable.
+// At most kMax; a further one is refused. Not thread-safe; movable.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace nekton {
 
-struct Contact {
+struct JoinAddress {
   Address address;
   Instant next{};      // when to try; kNever: an exchange is under way
   Duration backoff{};  // the last wait
@@ -22,39 +22,39 @@ struct Contact {
   absl::StatusCode last = absl::StatusCode::kOk;
 };
 
-class Contacts {
+class JoinAddresses {
  public:
-  static constexpr std::size_t kContactsMax = 256;
+  static constexpr std::size_t kMax = 256;
 
   // Adds one to be tried at `now`, or has a known one tried again at once. False: full.
   bool Add(const Address& address, Instant now) {
-    if (Contact* known = Find(address); known != nullptr) {
+    if (JoinAddress* known = Find(address); known != nullptr) {
       if (known->next != kNever) known->next = now;
       return true;
     }
-    if (all_.size() == kContactsMax) return false;
+    if (all_.size() == kMax) return false;
     all_.push_back({address, now, {}, false, absl::StatusCode::kOk});
     return true;
   }
-  Contact* Find(const Address& address) {
-    const auto it = std::find_if(all_.begin(), all_.end(), [&](const Contact& c) { return c.address == address; });
+  JoinAddress* Find(const Address& address) {
+    const auto it = std::find_if(all_.begin(), all_.end(), [&](const JoinAddress& a) { return a.address == address; });
     return it == all_.end() ? nullptr : &*it;
   }
-  std::vector<Contact>& all() { return all_; }
+  std::vector<JoinAddress>& all() { return all_; }
   Instant next() const {
     Instant next = kNever;
-    for (const Contact& contact : all_) next = std::min(next, contact.next);
+    for (const JoinAddress& one : all_) next = std::min(next, one.next);
     return next;
   }
   // The wait before the next try: doubling from min to max, then scaled by 0.5-1.5 (jitter).
-  static Duration Backoff(Contact& contact, Duration min, Duration max, Random& random) {
-    contact.backoff = contact.backoff == Duration{} ? min : std::min(contact.backoff * 2, max);
-    return contact.backoff / 2 +
-           Duration(static_cast<Duration::rep>(random.Unit() * static_cast<double>(contact.backoff.count())));
+  static Duration Backoff(JoinAddress& one, Duration min, Duration max, Random& random) {
+    one.backoff = one.backoff == Duration{} ? min : std::min(one.backoff * 2, max);
+    return one.backoff / 2 +
+           Duration(static_cast<Duration::rep>(random.Unit() * static_cast<double>(one.backoff.count())));
   }
 
  private:
-  std::vector<Contact> all_;
+  std::vector<JoinAddress> all_;
 };
 
 }  // namespace nekton

@@ -1,0 +1,223 @@
+// Making tables equal: all rows for a newcomer; of a large table only what differs, found by sums over its parts.
+//
+//   A => B  sync, sums: the sums of my 64 groups          B => A  reply, sums: the leaves of those that differ
+//   A => B  sync, leaves: my rows of the leaves that differ         B => A  reply: my rows of them
+//
+// Both know the other's rows then. Either exchange may be lost: the next difference begins it anew.
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "swim/bytes.h"
+#include "swim/engine_impl.h"
+#include "swim/table_sums.h"
+#include "swim/wire.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace nekton {
+namespace {
+
+// From so many rows on sums are cheaper than rows.
+constexpr std::size_t kSumsFrom = 128;
+// Where it is likely that tables are equal.
+constexpr std::size_t kSumsOfQuestionFrom = 16;
+// So many answers in a row that tell a newcomer nothing: then it asks no more.
+constexpr std::uint32_t kIdleQuestions = 2;
+
+}  // namespace
+
+// Makes our table and another member's equal, one such exchange at a time.
+void Engine::Impl::RepairWith(Outbox& out, PeerId row, bool reconnect) {
+  if (repairing_ || now_.boot < next_repair_ || phase_ != Phase::kRunning) return;
+  repairing_ = true;
+  next_repair_ = now_.boot + (reconnect || Pulls() ? config_.period : Patience());
+  StartSync(out, {.errand = Errand::kRepair, .address = table_[row].address, .reconnect = reconnect});
+}
+
+// Our own row first, then the living, then the suspects as rumours, then the dead as confirms.
+std::vector<std::byte> Engine::Impl::EncodeRows(Frame frame, const Leaves* only) const {
+  frame.version_min = kProtocolVersion;
+  frame.version_max = kProtocolVersion;
+  std::vector<std::byte> bytes;
+  FrameWriter writer(frame, kSyncBytesMax, bytes);
+  writer.Add(NewsOf(kSelf));
+  std::vector<PeerId> later;
+  for (PeerId row = kSelf + 1; row < table_.capacity() && (only == nullptr || only->any()); ++row) {
+    if (!table_.used(row) || (only != nullptr && !only->test(TableSums::LeafOf(table_[row].who->name)))) continue;
+    const Update news = NewsOf(row);
+    if (news.kind == UpdateKind::kAlive) {
+      writer.Add(news);
+    } else {
+      later.push_back(row);
+    }
+  }
+  for (const UpdateKind kind : {UpdateKind::kSuspect, UpdateKind::kDead, UpdateKind::kLeft}) {
+    for (const PeerId row : later) {
+      const Update news = NewsOf(row);
+      if (news.kind == kind) writer.Add(news);
+    }
+  }
+  writer.Finish();
+  return bytes;
+}
+
+// A newcomer, or one that has slept for long, has nothing to tell but itself.
+void Engine::Impl::StartSync(Outbox& out, const Exchange& exchange) {
+  Frame frame = Header(FrameType::kSync, 0);
+  if (exchange.join) {
+    frame.flags |= kFlagJoin;
+    frame.terms = terms_;
+  }
+  if (exchange.reconnect) frame.flags |= kFlagReunion;
+  frame.label_text = config_.label;
+  const std::size_t sums_from = exchange.errand == Errand::kQuestion ? kSumsOfQuestionFrom : kSumsFrom;
+  if (exchange.join || table_.size() < sums_from) {
+    const Leaves none;
+    return SendSync(out, exchange, EncodeRows(frame, Pulls() ? &none : nullptr));
+  }
+  const std::vector<std::byte> sums = TableSums(table_).Groups();
+  frame.flags |= kFlagSums;
+  frame.sums = sums;
+  const Leaves none;
+  SendSync(out, exchange, EncodeRows(frame, &none));
+}
+
+void Engine::Impl::SendSync(Outbox& out, const Exchange& exchange, std::vector<std::byte> bytes) {
+  Outbox::Request request;
+  request.id = ++last_exchange_;
+  request.to = exchange.address;
+  request.limit = config_.stream_timeout;
+  request.bytes = std::move(bytes);
+  ++counters_[Counter::kSyncRequestsSent];
+  counters_[Counter::kSyncBytesSent] += request.bytes.size();
+  MixFingerprint(XXH3_64bits(request.bytes.data(), request.bytes.size()));
+  exchanges_[request.id] = exchange;
+  out.Add(std::move(request));
+}
+
+void Engine::Impl::Joined() {
+  if (joined_) return;
+  joined_ = true;
+  joined_at_ = now_.boot;
+}
+
+// Sums came back: true if rows of some leaves are to be exchanged now, and were asked for.
+bool Engine::Impl::AskForLeaves(Outbox& out, const Exchange& exchange, const Frame& sums) {
+  if ((sums.flags & kFlagSums) == 0 || exchange.leaves.any() || phase_ != Phase::kRunning) return false;
+  Exchange next = exchange;
+  std::vector<std::byte> list;
+  for (const std::uint16_t leaf : TableSums(table_).DifferingLeaves(sums.groups, sums.sums)) {
+    next.leaves.set(leaf);
+    list.push_back(static_cast<std::byte>(leaf & 0xff));
+    list.push_back(static_cast<std::byte>(leaf >> 8));
+  }
+  if (list.empty()) return false;
+  Frame frame = Header(FrameType::kSync, 0);
+  frame.flags = kFlagLeaves;
+  if (exchange.reconnect) frame.flags |= kFlagReunion;
+  frame.label_text = config_.label;
+  frame.leaves = list;
+  const Leaves none;
+  SendSync(out, next, EncodeRows(frame, Pulls() ? &none : &next.leaves));
+  return true;
+}
+
+// What we hold for alive and the other, who was awake, does not know at all, was forgotten while we slept.
+void Engine::Impl::DropGhosts(Outbox& out, const Exchange& exchange, const Frame& frame) {
+  absl::flat_hash_set<PeerId> known;
+  UpdateReader reader(frame.updates);
+  for (Update update; reader.Next(&update);) known.insert(table_.FindName(update.name));
+  for (PeerId row = kSelf + 1; row < table_.capacity(); ++row) {
+    if (!table_.used(row) || !table_.IsAlive(row) || known.contains(row)) continue;
+    if (exchange.leaves.any() && !exchange.leaves.test(TableSums::LeafOf(table_[row].who->name))) continue;
+    ForgetRow(out, row);
+  }
+}
+
+// Whoever joined after us is news that is still on its way while we may have missed it, and where many join at once that
+// is much. So a newcomer asks its contact again, every half period, until it learns nothing new.
+void Engine::Impl::AskAgain(const Address& contact, bool learned) {
+  idle_questions_ = learned ? 0 : idle_questions_ + 1;
+  if (config_.beats() || idle_questions_ == kIdleQuestions) return;
+  if (now_.boot - joined_at_ > config_.period * kNewcomerPeriods) return;
+  const double half = static_cast<double>(config_.period.count()) / 2;
+  next_question_ = now_.boot + Duration(static_cast<Duration::rep>(half * (0.75 + 0.5 * random_.Unit())));
+  question_to_ = contact;
+}
+
+void Engine::Impl::QuestionDue(Outbox& out) {
+  next_question_ = kNever;
+  if (phase_ != Phase::kRunning || !AddressAlive(question_to_)) return;
+  StartSync(out, {.errand = Errand::kQuestion, .address = question_to_});
+}
+
+void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Frame& frame) {
+  HeardSomebody();
+  const std::uint64_t before = table_.version();
+  const bool newcomer = !joined_;
+  ApplyUpdates(out, frame.updates, exchange.reconnect ? Source::kNews : Source::kCatchUp);
+  if (Pulls() && phase_ == Phase::kRunning && (frame.flags & kFlagSums) == 0) DropGhosts(out, exchange, frame);
+  Joined();  // not before: see ApplyAboutSelf
+  const bool learned = table_.version() != before || frame.groups != 0;
+  if (exchange.errand == Errand::kQuestion || (newcomer && exchange.join)) AskAgain(exchange.address, learned);
+  ProofOfLife(out, frame, table_.FindId(frame.sender));
+  if (exchange.join) Readmit(out, table_.FindId(frame.sender));
+  buried_ = false;  // a join is what it would ask for
+  if (!answers_.empty() && phase_ == Phase::kRunning) {
+    Send(out, exchange.address, Header(FrameType::kGossip, 0), Purpose::kGossip, answers_, false);
+  }
+}
+
+void Engine::Impl::ServeSync(Outbox& out, ExchangeId id, const Frame& frame, std::span<const std::byte> request) {
+  Update sender;
+  const bool named = UpdateReader(frame.updates).Next(&sender);
+  if (!named || sender.kind != UpdateKind::kAlive || MemberId(sender.name, sender.key.generation) != frame.sender) {
+    CountFault(static_cast<std::uint8_t>(Fault::kBody));
+    out.Add(Outbox::Reply{id, {}});
+    return;
+  }
+  if (!Admits(out, id, frame, sender)) return;
+  if (NeedsProof(frame, sender)) return Examine(out, id, sender, request);
+  Admit(out, id, frame);
+}
+
+void Engine::Impl::Admit(Outbox& out, ExchangeId id, const Frame& frame) {
+  ++counters_[Counter::kSyncsServed];
+  HeardSomebody();
+  Joined();
+  const bool news = (frame.flags & (kFlagJoin | kFlagReunion)) != 0;
+  ApplyUpdates(out, frame.updates, news ? Source::kNews : Source::kCatchUp);
+  if (phase_ == Phase::kGone) {
+    out.Add(Outbox::Reply{id, {}});
+    return;
+  }
+  ProofOfLife(out, frame, table_.FindId(frame.sender));
+  if ((frame.flags & kFlagJoin) != 0) Readmit(out, table_.FindId(frame.sender));
+  buried_ = false;  // the reply answers it
+  Outbox::Reply reply{id, EncodeReply(frame)};
+  counters_[Counter::kSyncBytesSent] += reply.bytes.size();
+  MixFingerprint(XXH3_64bits(reply.bytes.data(), reply.bytes.size()));
+  out.Add(std::move(reply));
+}
+
+std::vector<std::byte> Engine::Impl::EncodeReply(const Frame& request) const {
+  Frame frame = Header(FrameType::kSyncReply, request.sequence);
+  Leaves asked;
+  if ((request.flags & kFlagLeaves) != 0) {
+    ByteReader reader(request.leaves);
+    while (reader.left() != 0) asked.set(reader.Fixed<std::uint16_t>());
+    return EncodeRows(frame, &asked);
+  }
+  if ((request.flags & kFlagSums) == 0) return EncodeRows(frame, nullptr);
+  const TableSums ours(table_);
+  frame.flags |= kFlagSums;
+  frame.groups = ours.Differing(request.sums);
+  const std::vector<std::byte> sums = ours.LeavesOf(frame.groups);
+  frame.sums = sums;
+  return EncodeRows(frame, &asked);
+}
+
+}  // namespace nekton
