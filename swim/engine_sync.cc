@@ -125,11 +125,13 @@ bool Engine::Impl::AskForLeaves(Outbox& out, const Exchange& exchange, const Fra
   return true;
 }
 
-// What we hold for alive and the other, who was awake, does not know at all, was forgotten while we slept.
+// What we hold for alive and the other, who was awake, does not know at all, was forgotten while we slept. (A table of
+// less than half of ours is a newcomer's, which is still filling, and says nothing.)
 void Engine::Impl::DropGhosts(Outbox& out, const Exchange& exchange, const Frame& frame) {
   absl::flat_hash_set<PeerId> known;
   UpdateReader reader(frame.updates);
   for (Update update; reader.Next(&update);) known.insert(table_.FindName(update.name));
+  if (exchange.leaves.none() && 2 * known.size() < table_.alive()) return;
   for (PeerId row = kSelf + 1; row < table_.capacity(); ++row) {
     if (!table_.used(row) || !table_.IsAlive(row) || known.contains(row)) continue;
     if (exchange.leaves.any() && !exchange.leaves.test(TableSums::LeafOf(table_[row].who->name))) continue;

@@ -244,6 +244,18 @@ TEST(EngineSync, WhatWasForgottenMeanwhileIsDropped) {
   EXPECT_EQ(rig.Serve(rig[2], Rig::Of(FrameType::kSync), {Alive(rig[2])}).frame.type, FrameType::kSyncReply);
 }
 
+TEST(EngineSync, ANewcomersTableDropsNobody) {
+  Rig rig;
+  rig.Know(8);
+  Sleep(rig, kLong);
+  Frame ack = Rig::Of(FrameType::kAck, 1);
+  ack.flags = kFlagDiffers;
+  rig.Receive(rig[2], ack);
+  ASSERT_THAT(rig.requests, SizeIs(1));
+  rig.Answer(rig.requests[0], rig[2], Rig::Of(FrameType::kSyncReply), {Alive(rig[2]), Alive(rig.self), Alive(rig[3])});
+  EXPECT_EQ(rig.engine->size(), 9u);
+}
+
 TEST(EngineSync, WhereAllHaveSleptItEnds) {
   Rig rig;
   rig.Know(4);
