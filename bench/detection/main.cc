@@ -62,7 +62,7 @@ are the places in the members' probe rounds (the victim's are drawn anew when it
 Soak. suspic.: suspicions that a member committed by its own evidence, not what it heard of others'. deaths: members
 declared dead by anyone, each incarnation once; events: by how many. 95 %: exact Poisson intervals, which take mistakes
 for independent of each other. dgrams, bytes: per member and period, without headers of UDP and IP. The first minute is
-not measured. Status: 0, 1 failed or unknown flag, 2 wrong arguments.
+not measured. Status: 0, 1 failed, or a flag that cannot be read, 2 wrong arguments.
 )";
 
 struct Network {

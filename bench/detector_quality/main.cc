@@ -56,7 +56,7 @@ still at times. Their figures are in bench/detector_quality/synthetic.h.
 Columns. T_D: detection time of 10000 crashes at random instants, zero where the peer was suspected already; in a trace of
 one's own a beat counts as sent when it arrived. mistakes: how often the live peer came to be suspected, in all and per
 hour. T_M: how long a mistake lasted, on average. P_A: the share of time without one. The first 1000 beats, or the first
-tenth of a shorter trace, are not measured. Status: 0, 1 failed or unknown flag, 2 wrong arguments.
+tenth of a shorter trace, are not measured. Status: 0, 1 failed, or a flag that cannot be read, 2 wrong arguments.
 )";
 
 int Refuse(absl::string_view what, int status) {

@@ -49,7 +49,7 @@ were declared dead by anyone. rejoins: a dead member that suffers is ACTIVE agai
 s: suspicions about members that suffer nothing, and about the others; by sick: those of the first that come from a
 sufferer's own probe rounds; accused: members that suffer nothing and were suspected by anyone. s: of what a case waits
 for. dg/s, B/s: datagrams and their bytes that a member sent a second, without headers of UDP and IP.
-Status: 0, 1 failed or unknown flag, 2 wrong arguments.
+Status: 0, 1 failed, or a flag that cannot be read, 2 wrong arguments.
 
 Cases, with their runs:
 )";

@@ -78,7 +78,7 @@ that a member sent a second, without headers of UDP and IP, from the first anoma
 Events of the 15 s after the last anomaly count as well. After the sets interval and full come the paper's figures, of
 all 432 Interval points on real processes, 10 times each; in JSON with "published": true. They do not say what a member
 sent a second, only how much that is of swim's.
-Status: 0, 1 failed or unknown flag, 2 wrong arguments.
+Status: 0, 1 failed, or a flag that cannot be read, 2 wrong arguments.
 
 )";
 

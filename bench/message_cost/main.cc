@@ -58,7 +58,7 @@ and to be mistaken for dead within T with at most the probability P, at this los
 (Gupta, Chandra, Goldszmidt, PODC 2001). A protocol that takes longer than T to convict may send less than that.
 crash: how long it took on average until all survivors knew, the datagrams and bytes that they sent in that time beyond
 their steady figures, and the datagrams per survivor. mesh: each member sends each other a heartbeat; measured up to 64
-members, above that computed from the rule. Status: 0, 1 failed or unknown flag, 2 wrong arguments.
+members, above that computed from the rule. Status: 0, 1 failed, or a flag that cannot be read, 2 wrong arguments.
 )";
 
 struct Settings {

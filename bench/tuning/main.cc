@@ -66,7 +66,7 @@ accused. freeze: 10 % of 32 stand still for 3 s at 5 % loss; failure events abou
 cannot talk, 10 min. lossy: 4 of 32 lose 80 % both ways, 10 min; failure events about healthy and about lossy members,
 and how often an observer takes a dead one back. 95 % intervals are in the JSON: exact Poisson ones, which take events
 for independent; one death is an event at every observer, so for failure events they are too narrow.
-Status: 0, 1 failed or unknown flag, 2 wrong arguments.
+Status: 0, 1 failed, or a flag that cannot be read, 2 wrong arguments.
 )";
 
 struct Plan {
