@@ -74,15 +74,12 @@ void Engine::Impl::StartSync(Outbox& out, const Exchange& exchange) {
   if (exchange.reconnect) frame.flags |= kFlagReunion;
   frame.label_text = config_.label;
   const std::size_t sums_from = exchange.errand == Errand::kQuestion ? kSumsOfQuestionFrom : kSumsFrom;
-  if (exchange.join || table_.size() < sums_from) {
-    const Leaves none;
-    return SendSync(out, exchange, EncodeRows(frame, Pulls() ? &none : nullptr));
-  }
-  const std::vector<std::byte> sums = TableSums(table_).Groups();
-  frame.flags |= kFlagSums;
+  const bool rows = exchange.join || table_.size() < sums_from;
+  const std::vector<std::byte> sums = rows ? std::vector<std::byte>{} : TableSums(table_).Groups();
+  if (!rows) frame.flags |= kFlagSums;
   frame.sums = sums;
   const Leaves none;
-  SendSync(out, exchange, EncodeRows(frame, &none));
+  SendSync(out, exchange, EncodeRows(frame, rows && !Pulls() ? nullptr : &none));
 }
 
 void Engine::Impl::SendSync(Outbox& out, const Exchange& exchange, std::vector<std::byte> bytes) {

@@ -204,14 +204,18 @@ void Sleep(Rig& rig, Duration time) {
   rig.Clear();
 }
 
+void HearOfDifference(Rig& rig) {
+  Frame ack = Rig::Of(FrameType::kAck, 1);
+  ack.flags = kFlagDiffers;
+  rig.Receive(rig[2], ack);
+}
+
 TEST(EngineSync, WhoHasSleptLongTellsNobodyButItself) {
   for (const bool longer : {false, true}) {
     Rig rig;
     rig.Know(4);
     Sleep(rig, longer ? kLong : 20s);
-    Frame ack = Rig::Of(FrameType::kAck, 1);
-    ack.flags = kFlagDiffers;
-    rig.Receive(rig[2], ack);
+    HearOfDifference(rig);
     if (!longer) {
       EXPECT_THAT(rig.requests, SizeIs(0)) << "a table is quiet for some time before it is repaired";
       EXPECT_THAT(rig.Serve(rig[1], Rig::Of(FrameType::kSync), {Alive(rig[1])}).updates, SizeIs(5));
@@ -230,9 +234,7 @@ TEST(EngineSync, WhatWasForgottenMeanwhileIsDropped) {
   Rig rig;
   rig.Know(4);
   Sleep(rig, kLong);
-  Frame ack = Rig::Of(FrameType::kAck, 1);
-  ack.flags = kFlagDiffers;
-  rig.Receive(rig[2], ack);
+  HearOfDifference(rig);
   ASSERT_THAT(rig.requests, SizeIs(1));
   rig.Answer(rig.requests[0], rig[2], Rig::Of(FrameType::kSyncReply), {Alive(rig[2]), Alive(rig.self), Alive(rig[3])});
   EXPECT_EQ(rig.StateOf(rig[1]), "");
@@ -248,9 +250,7 @@ TEST(EngineSync, ANewcomersTableDropsNobody) {
   Rig rig;
   rig.Know(8);
   Sleep(rig, kLong);
-  Frame ack = Rig::Of(FrameType::kAck, 1);
-  ack.flags = kFlagDiffers;
-  rig.Receive(rig[2], ack);
+  HearOfDifference(rig);
   ASSERT_THAT(rig.requests, SizeIs(1));
   rig.Answer(rig.requests[0], rig[2], Rig::Of(FrameType::kSyncReply), {Alive(rig[2]), Alive(rig.self), Alive(rig[3])});
   EXPECT_EQ(rig.engine->size(), 9u);
