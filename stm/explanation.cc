@@ -63,7 +63,10 @@ std::string HoldLine(const Explanation::Hold& hold) {
   absl::StrAppend(&line, hold.own       ? "; our own evidence"
                          : hold.outside ? "; what the application handed in"
                                         : "; only heard of");
-  if (hold.confirmers > 0) {
+  if (hold.confirmations > hold.confirmers && hold.confirmers > 0) {
+    absl::StrAppend(&line, ", ", Times(hold.confirmations, "confirmation"), ", of which ", hold.confirmers,
+                    " shorten the hold");
+  } else if (hold.confirmers > 0) {
     absl::StrAppend(&line, ", ", Times(hold.confirmations, "confirmation"), " of ", hold.confirmers,
                     " that shorten the hold");
   } else {

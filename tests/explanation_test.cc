@@ -83,6 +83,16 @@ TEST(ExplanationTest, ASuspectShowsWhatIsLeftOfItsHoldAndWhoConfirms) {
   EXPECT_THAT(Words(scene), HasSubstr("p8 (says suspect, refused)"));
 }
 
+TEST(ExplanationTest, MoreConfirmationsThanShortenTheHoldAreToldAsSuch) {
+  Scene scene(Scene::Swim());
+  scene.terms = kShrinking;
+  for (PeerId observer = 7; observer < 7 + 6; ++observer) scene.Rumour(observer);
+  const Explanation why = Explain(scene);
+  ASSERT_TRUE(why.hold.has_value());
+  ASSERT_GT(why.hold->confirmations, why.hold->confirmers);
+  EXPECT_THAT(Words(scene), HasSubstr("5 confirmations, of which 3 shorten the hold"));
+}
+
 TEST(ExplanationTest, ACancelledHoldSaysSo) {
   Scene scene(Scene::Swim());
   scene.terms = kShrinking;
