@@ -1,0 +1,16 @@
+// Twenty thousand come and go (churn_test.cc in long).
+#include "tests/churn.h"
+
+namespace nekton {
+namespace {
+
+constexpr std::size_t kMany = 20'000;
+
+TEST(ChurnSlow, Leaves) { ExpectChurnIsBounded(ChurnKind::kLeave, 1000, kMany); }
+TEST(ChurnSlow, Crashes) { ExpectChurnIsBounded(ChurnKind::kCrash, 1000, kMany); }
+TEST(ChurnSlow, Restarts) { ExpectChurnIsBounded(ChurnKind::kRestart, 1000, kMany); }
+TEST(ChurnSlow, Returns) { ExpectChurnIsBounded(ChurnKind::kReturn, 1000, kMany); }
+TEST(ChurnSlow, Moves) { ExpectChurnIsBounded(ChurnKind::kMove, 1000, kMany); }
+
+}  // namespace
+}  // namespace nekton
