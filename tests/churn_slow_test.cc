@@ -12,5 +12,8 @@ TEST(ChurnSlow, Restarts) { ExpectChurnIsBounded(ChurnKind::kRestart, 1000, kMan
 TEST(ChurnSlow, Returns) { ExpectChurnIsBounded(ChurnKind::kReturn, 1000, kMany); }
 TEST(ChurnSlow, Moves) { ExpectChurnIsBounded(ChurnKind::kMove, 1000, kMany); }
 
+TEST(ChurnSlow, MeshLeaves) { ExpectChurnIsBounded(ChurnKind::kLeave, 1000, kMany, Config::Mesh()); }
+TEST(ChurnSlow, MeshCrashes) { ExpectChurnIsBounded(ChurnKind::kCrash, 400, 1600, Config::Mesh()); }
+
 }  // namespace
 }  // namespace nekton

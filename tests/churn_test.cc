@@ -8,6 +8,8 @@ TEST(Churn, OfTwoThousandThatLeaveNothingIsLeft) { ExpectChurnIsBounded(ChurnKin
 TEST(Churn, OfThoseThatCrashNothingIsLeft) { ExpectChurnIsBounded(ChurnKind::kCrash, 200, 800); }
 TEST(Churn, OfFormerLivesNothingIsLeft) { ExpectChurnIsBounded(ChurnKind::kRestart, 200, 800); }
 TEST(Churn, OfFormerStaysNothingIsLeft) { ExpectChurnIsBounded(ChurnKind::kReturn, 500, 2000); }
+// Tombstones last a day there, and the oldest makes room.
+TEST(Churn, InAMeshOnlyTheLatestAreLeft) { ExpectChurnIsBounded(ChurnKind::kLeave, 500, 2000, Config::Mesh()); }
 TEST(Churn, OfFormerAddressesNothingIsLeft) { ExpectChurnIsBounded(ChurnKind::kMove, 200, 800); }
 
 }  // namespace
