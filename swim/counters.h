@@ -27,6 +27,7 @@ namespace nekton {
   X(kSyncRequestsSent, "sync_requests_sent")             \
   X(kSyncBytesSent, "sync_bytes_sent")                   \
   X(kSyncsServed, "syncs_served")                        \
+  X(kSyncsDeclined, "syncs_declined_busy")               \
   X(kSyncsFailed, "syncs_failed")                        \
   X(kStreamPingsSent, "stream_pings_sent")               \
   X(kRounds, "probe_rounds")                             \

@@ -30,9 +30,9 @@ Engine::~Engine() = default;
 void Engine::Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out) {
   impl_->Receive(now, from, datagram, out);
 }
-void Engine::Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request,
-                   Outbox& out) {
-  impl_->Serve(now, from, id, request, out);
+void Engine::Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request, Outbox& out,
+                   bool busy) {
+  impl_->Serve(now, from, id, request, out, busy);
 }
 void Engine::Answer(const Tick& now, ExchangeId id, const absl::Status& status, std::span<const std::byte> answer,
                     Outbox& out) {
@@ -188,8 +188,8 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
 Instant Engine::Impl::ComputeWake() const {
   if (phase_ == Phase::kGone) return kNever;
   Instant wake = std::min({next_period_, probes_held_ ? kNever : rounds_.NextDue(), stagger_.next(), relays_.next(),
-                           next_gossip_, next_contact_, next_question_, stm_.NextDeadline(), leave_until_,
-                           next_farewell_, watches_.next(), watchers_.next()});
+                           next_gossip_, next_contact_, join_calls_.next(), next_question_, stm_.NextDeadline(),
+                           leave_until_, next_farewell_, watches_.next(), watchers_.next()});
   if (!row_timers_.empty()) wake = std::min(wake, row_timers_.top().when);
   if (!beat_timers_.empty() && phase_ == Phase::kRunning) wake = std::min(wake, beat_timers_.top().when);
   if (phase_ == Phase::kRunning) wake = std::min(wake, isolation_.next());
@@ -217,6 +217,7 @@ void Engine::Impl::RunTimers(Outbox& out) {
   }
   WatchesDue(out);
   if (next_contact_ <= now) ContactsDue(out);
+  if (join_calls_.next() <= now) EndJoinCalls(out);
   if (next_question_ <= now) QuestionDue(out);
   if (std::min(leave_until_, next_farewell_) <= now) LeaveTick(out);
 }

@@ -51,6 +51,14 @@ struct Join {
   // Each is tried, and retried for ever. An attempt ends in a kJoinResult, unless the one before at the same address
   // ended alike.
   std::vector<Address> addresses;
+  // Above 0: this call also ends in one kJoinDone, with the last result of each address: OK as soon as one of them lets us
+  // in or is that of a member that is ACTIVE or SUSPECT; what the first one gave, as soon as each has refused for good
+  // (another cluster, other terms or version, an implausible generation, our own address); DeadlineExceeded after so
+  // long; Cancelled if we leave or are displaced. Until then each is retried with Config's join_backoff, also where others
+  // are there already; after it they are seeds like all others. (A name in use is retried, too: its owner may leave.)
+  // ResourceExhausted, and nothing is tried, beyond 256 such calls at a time or 256 addresses in all.
+  Duration limit{};
+  std::uint64_t call = 0;  // comes back in that kJoinDone
 };
 struct Leave {
   Duration timeout{};  // 0: Config::leave_timeout. Ends in one kLeaveDone; then the engine is silent.
@@ -111,8 +119,11 @@ class Engine {
   ~Engine();
 
   void Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out);
-  // A request that came over a stream. Its answer is a Reply of that id, in this call's outbox or a later one's.
-  void Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request, Outbox& out);
+  // A request that came over a stream. Its answer is a Reply of that id, in this call's outbox or a later one's. `busy`:
+  // the shell has as many answers under way as it takes; who asks for rows is told to come again, at the price of one
+  // small frame, and a ping is answered as ever.
+  void Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request, Outbox& out,
+             bool busy = false);
   // How our own request ended: with the answer's bytes, or with a status that is not OK (then `answer` is ignored).
   void Answer(const Tick& now, ExchangeId id, const absl::Status& status, std::span<const std::byte> answer,
               Outbox& out);

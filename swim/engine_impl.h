@@ -35,6 +35,7 @@
 #include "swim/foreigners.h"
 #include "swim/isolation.h"
 #include "swim/join_addresses.h"
+#include "swim/join_calls.h"
 #include "swim/link.h"
 #include "swim/local_health.h"
 #include "swim/member_table.h"
@@ -60,7 +61,8 @@ class Engine::Impl {
 
   // The contract; see Engine.
   void Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out);
-  void Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request, Outbox& out);
+  void Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request, Outbox& out,
+             bool busy);
   void Answer(const Tick& now, ExchangeId id, const absl::Status& status, std::span<const std::byte> answer,
               Outbox& out);
   void Report(const Tick& now, const Address& about, Trouble trouble, Outbox& out);
@@ -115,6 +117,8 @@ class Engine::Impl {
     std::vector<std::byte> request;
   };
   static constexpr std::size_t kAdmissionsMax = 8;  // beyond: busy
+  // So many attempts to join at once, so that dead seeds, however many, leave streams for the rest of us.
+  static constexpr std::size_t kContactsAtOnce = 32;
   using Rows = absl::InlinedVector<PeerId, 16>;
   // So long deafness excuses (rules A and B). Then it is the others who are gone: a lone survivor learns it in the end.
   static constexpr int kDeafPeriodsMax = 60;
@@ -276,7 +280,10 @@ class Engine::Impl {
 
   // --- engine_stream.cc
   absl::Status TakeContacts(Outbox& out, const Join& join);
+  absl::Status CheckJoin(const Join& join) const;
   void ContactsDue(Outbox& out);
+  void TryContact(Outbox& out, JoinAddress& contact);
+  void EndJoinCalls(Outbox& out, const absl::Status* all = nullptr);  // those that are over; or all, with this status
   void ContactDone(Outbox& out, const Exchange& exchange, const absl::Status& status);
   void OnStreamAck(Outbox& out, const Exchange& exchange, const Frame& frame);
   void ServePing(Outbox& out, ExchangeId id, const Frame& frame);
@@ -294,6 +301,7 @@ class Engine::Impl {
   bool AskForLeaves(Outbox& out, const Exchange& exchange, const Frame& sums);
   void DropGhosts(Outbox& out, const Exchange& exchange, const Frame& frame);
   void AskAgain(const Address& contact, bool learned);
+  void AskLater(const Address& contact);
   void QuestionDue(Outbox& out);
   void Joined();
   void OnSyncReply(Outbox& out, const Exchange& exchange, const Frame& frame);
@@ -369,6 +377,7 @@ class Engine::Impl {
   Instant void_until_ = Instant::min();  // so long the last void round makes us ask them
   Isolation isolation_;
   JoinAddresses join_addresses_;
+  JoinCalls join_calls_;
   Foreigners foreigners_;
   Deadlines row_timers_;      // SUSPECT heard of: when to ask; INACTIVE, LEFT: when to forget
   std::vector<PeerId> dead_;  // INACTIVE rows to be tried again, in the order of their verdicts

@@ -18,6 +18,8 @@ absl::Status Engine::Impl::BeginLeave(Outbox& out, const Leave& leave) {
   if (phase_ == Phase::kLeaving) return absl::FailedPreconditionError("the member is leaving already");
   phase_ = Phase::kLeaving;
   EndAllWatches(out);
+  const absl::Status cancelled = absl::CancelledError("the member is leaving");
+  EndJoinCalls(out, &cancelled);
   rounds_.ForEachOpen([&](ProbeRound& round) { rounds_.Close(round, now_.boot); });
   next_period_ = kNever;
   stagger_.Clear();

@@ -34,7 +34,7 @@ absl::Status ToStatus(const Frame& refusal) {
 
 }  // namespace
 
-absl::Status Engine::Impl::TakeContacts(Outbox& out, const Join& join) {
+absl::Status Engine::Impl::CheckJoin(const Join& join) const {
   if (phase_ == Phase::kLeaving) return absl::FailedPreconditionError("the member is leaving");
   for (const Address& address : join.addresses) {
     if (address.port == 0 || address.is_unspecified()) {
@@ -42,7 +42,28 @@ absl::Status Engine::Impl::TakeContacts(Outbox& out, const Join& join) {
           absl::StrCat("addresses: ", address.ToString(), " cannot be reached: no address or no port"));
     }
   }
-  absl::Status status = absl::OkStatus();
+  if (join.limit < Duration{}) return absl::InvalidArgumentError("limit: must not be negative");
+  if (join.limit == Duration{}) return absl::OkStatus();
+  if (join.addresses.empty()) return absl::InvalidArgumentError("addresses: none, and so nothing to wait for");
+  if (join_calls_.full()) {
+    return absl::ResourceExhaustedError(absl::StrCat("more than ", JoinCalls::kMax, " calls of Join at a time"));
+  }
+  std::size_t fresh = 0;
+  for (const Address& address : join.addresses) fresh += join_addresses_.Find(address) == nullptr ? 1 : 0;
+  if (join_addresses_.size() + fresh > JoinAddresses::kMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("addresses: more than ", JoinAddresses::kMax, " given to Join"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Impl::TakeContacts(Outbox& out, const Join& join) {
+  absl::Status status = CheckJoin(join);
+  if (!status.ok()) return status;
+  const bool awaited = join.limit > Duration{};
+  if (awaited) {
+    join_calls_.Begin(join.call, Later(now_.boot, join.limit), join.addresses);
+    join_calls_.Result(table_[kSelf].address, absl::FailedPreconditionError("this is our own address"));
+  }
   for (const Address& address : join.addresses) {
     if (address == table_[kSelf].address) continue;
     if (!join_addresses_.Add(address, now_.boot)) {
@@ -51,6 +72,7 @@ absl::Status Engine::Impl::TakeContacts(Outbox& out, const Join& join) {
                                                     address.ToString(), " and those after it are left out"));
       break;
     }
+    if (awaited) join_addresses_.Find(address)->backoff = {};
   }
   ContactsDue(out);
   return status;
@@ -69,28 +91,57 @@ void Engine::Impl::ContactsDue(Outbox& out) {
   auto& all = join_addresses_.all();
   const bool lost = std::none_of(all.begin(), all.end(), [&](const JoinAddress& c) { return AddressAlive(c.address); });
   for (JoinAddress& contact : all) {
-    if (contact.next == kNever) continue;
     // With every seed gone the slow rhythm becomes the quick one.
-    if (lost && contact.next > now_.boot + config_.join_backoff_max * 2) contact.next = now_.boot;
-    if (contact.next > now_.boot) continue;
-    if (AddressAlive(contact.address)) {
-      contact.next = now_.boot + config_.seed_retry;
-      contact.backoff = {};
-      continue;
-    }
-    contact.next = kNever;
-    const bool join = !joined_ || JoinOnly();
-    StartSync(out, {.errand = Errand::kContact, .address = contact.address, .join = join, .reconnect = joined_});
+    const bool slow = contact.next != kNever && contact.next > now_.boot + config_.join_backoff_max * 2;
+    if (lost && slow) contact.next = now_.boot;
   }
-  next_contact_ = join_addresses_.next();
+  std::size_t under_way = join_addresses_.under_way();
+  for (;;) {
+    JoinAddress* contact = under_way < kContactsAtOnce ? join_addresses_.Earliest() : nullptr;
+    if (contact == nullptr || contact->next > now_.boot) break;
+    TryContact(out, *contact);
+    under_way += contact->next == kNever ? 1 : 0;
+  }
+  // At the bound the next one has its turn when one of them has ended.
+  next_contact_ = under_way < kContactsAtOnce ? join_addresses_.next() : kNever;
+  EndJoinCalls(out);  // some may be members by now, or have been all along
+}
+
+void Engine::Impl::TryContact(Outbox& out, JoinAddress& contact) {
+  if (AddressAlive(contact.address)) {
+    contact.next = now_.boot + config_.seed_retry;
+    contact.backoff = {};
+    join_calls_.Result(contact.address, absl::OkStatus());
+    return;
+  }
+  contact.next = kNever;
+  const bool join = !joined_ || JoinOnly();
+  StartSync(out, {.errand = Errand::kContact, .address = contact.address, .join = join, .reconnect = joined_});
+}
+
+void Engine::Impl::EndJoinCalls(Outbox& out, const absl::Status* all) {
+  for (;;) {
+    std::optional<JoinCalls::Call> call = all != nullptr ? join_calls_.TakeOpen(*all) : join_calls_.TakeOver(now_.boot);
+    if (!call.has_value()) return;
+    MixFingerprint(call->id ^ static_cast<std::uint64_t>(call->status.code()) << 32);
+    if (!out.wants_events()) continue;
+    Event event;
+    event.kind = EventKind::kJoinDone;
+    event.at = now_.boot;
+    event.status = std::move(call->status);
+    event.call = call->id;
+    event.outcomes = std::move(call->outcomes);
+    out.Add(std::move(event));
+  }
 }
 
 void Engine::Impl::ContactDone(Outbox& out, const Exchange& exchange, const absl::Status& status) {
   JoinAddress* contact = join_addresses_.Find(exchange.address);
   if (contact == nullptr) return;
+  join_calls_.Result(exchange.address, status);
   const auto& all = join_addresses_.all();
   const bool any = std::any_of(all.begin(), all.end(), [&](const JoinAddress& c) { return AddressAlive(c.address); });
-  if (status.ok() || any) {
+  if (status.ok() || (any && !join_calls_.Awaits(exchange.address))) {
     contact->next = now_.boot + config_.seed_retry;
     contact->backoff = {};
   } else {
@@ -142,7 +193,12 @@ void Engine::Impl::Answer(const Tick& now, ExchangeId id, const absl::Status& st
       ++counters_[Counter::kSyncsFailed];
     }
     if (exchange.errand == Errand::kRepair) repairing_ = false;
-    if (exchange.errand == Errand::kContact) ContactDone(out, exchange, result);
+    if (exchange.errand == Errand::kContact) {
+      ContactDone(out, exchange, result);
+      EndJoinCalls(out);
+    }
+    // Where it was let in may be busy: the newcomer's question is asked again.
+    if (exchange.errand == Errand::kQuestion && !result.ok()) AskLater(exchange.address);
   }
   Finish(out);
 }
@@ -161,7 +217,7 @@ void Engine::Impl::OnStreamAck(Outbox& out, const Exchange& exchange, const Fram
 }
 
 void Engine::Impl::Serve(const Tick& now, const Address& from, ExchangeId id, std::span<const std::byte> request,
-                         Outbox& out) {
+                         Outbox& out, bool busy) {
   if (phase_ == Phase::kGone) {
     out.Add(Outbox::Reply{id, {}});
     return;
@@ -183,7 +239,10 @@ void Engine::Impl::Serve(const Tick& now, const Address& from, ExchangeId id, st
     return;
   }
   Begin(now, out);
-  if (frame.type == FrameType::kSync) {
+  if (frame.type == FrameType::kSync && busy) {
+    ++counters_[Counter::kSyncsDeclined];
+    Refuse(out, id, Refusal::kBusy, "this member answers as many others as it can at once; come again");
+  } else if (frame.type == FrameType::kSync) {
     ServeSync(out, id, frame, request);
   } else {
     ServePing(out, id, frame);

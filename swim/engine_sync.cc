@@ -140,7 +140,11 @@ void Engine::Impl::DropGhosts(Outbox& out, const Exchange& exchange, const Frame
 // is much. So a newcomer asks its contact again, every half period, until it learns nothing new.
 void Engine::Impl::AskAgain(const Address& contact, bool learned) {
   idle_questions_ = learned ? 0 : idle_questions_ + 1;
-  if (config_.beats() || idle_questions_ == kIdleQuestions) return;
+  if (idle_questions_ != kIdleQuestions) AskLater(contact);
+}
+
+void Engine::Impl::AskLater(const Address& contact) {
+  if (config_.beats()) return;
   if (now_.boot - joined_at_ > config_.period * kNewcomerPeriods) return;
   const double half = static_cast<double>(config_.period.count()) / 2;
   next_question_ = now_.boot + Duration(static_cast<Duration::rep>(half * (0.75 + 0.5 * random_.Unit())));

@@ -128,6 +128,8 @@ void Engine::Impl::Displaced(Outbox& out, const Update& update) {
   Cause cause;
   cause.transition = Transition::kReplaced;
   Emit(out, EventKind::kDisplaced, kSelf, MemberStatus::kActive, std::move(cause), update.address);
+  const absl::Status cancelled = absl::CancelledError("another process has our name");
+  EndJoinCalls(out, &cancelled);
   phase_ = Phase::kGone;
 }
 

@@ -1,5 +1,6 @@
 #include "swim/event.h"
 
+#include <algorithm>
 #include <array>
 
 #include "absl/strings/str_cat.h"
@@ -152,6 +153,14 @@ std::string JoinText(const Event& event) {
   return absl::StrCat("join through ", event.address.ToString(), ": ", StatusText(event.status));
 }
 
+std::string JoinDoneText(const Event& event) {
+  if (!event.status.ok()) return absl::StrCat("join ", event.call, " done: ", StatusText(event.status));
+  const auto good = std::find_if(event.outcomes.begin(), event.outcomes.end(),
+                                 [](const JoinOutcome& outcome) { return outcome.status.ok(); });
+  return absl::StrCat("join ", event.call, " done",
+                      good == event.outcomes.end() ? "" : absl::StrCat(" through ", good->address.ToString()), ": OK");
+}
+
 std::string LevelText(const Event& event) {
   return absl::StrCat("the level of ", WhoAndKey(event), event.rose ? " reached " : " fell below ", event.threshold,
                       absl::StrFormat(": it is %.3f", event.level));
@@ -182,10 +191,10 @@ std::string_view Name(MemberStatus status) {
 }
 
 std::string_view Name(EventKind kind) {
-  static constexpr std::array<std::string_view, 22> kNames = {
+  static constexpr std::array<std::string_view, 23> kNames = {
       "joined",    "suspected",   "recovered", "failed",        "left",        "restarted",  "replaced", "updated",
       "forgotten", "accused",     "displaced", "name_conflict", "join_result", "leave_done", "paused",   "stream_only",
-      "level",     "watch_ended", "foreign",   "isolated",      "rejoined",    "resync"};
+      "level",     "watch_ended", "foreign",   "isolated",      "rejoined",    "join_done",  "resync"};
   static_assert(kNames.size() == static_cast<std::size_t>(EventKind::kResync) + 1);
   const auto i = static_cast<std::size_t>(kind);
   return i < kNames.size() ? kNames[i] : "?";
@@ -238,6 +247,8 @@ std::string Describe(const Event& event) {
       return absl::StrCat("isolated: ", ContactText(event.contact));
     case EventKind::kRejoined:
       return absl::StrCat("rejoined: ", ContactText(event.contact));
+    case EventKind::kJoinDone:
+      return JoinDoneText(event);
     case EventKind::kResync:
       return "events before this one were lost: read the members anew";
   }

@@ -56,6 +56,7 @@ enum class EventKind : std::uint8_t {
   kForeign,       // frames of another cluster come from an address; one event a minute and host
   kIsolated,      // we have reached too few of the group for some time (Config::isolation_share): stop what needs it
   kRejoined,      // and enough again, for as long
+  kJoinDone,      // what became of one call of Join that had a limit (swim/engine.h)
   kResync,        // events before this one were lost at a bound of the shell: read Members() anew; no engine emits it
 };
 std::string_view Name(EventKind kind);  // "joined", "suspected", ...
@@ -80,6 +81,13 @@ struct Cause {
   Duration silence{};                                      // of our own heartbeats: since it was last heard
 };
 
+// What became of one address of a call of Join.
+struct JoinOutcome {
+  Address address;
+  absl::Status status;
+  friend bool operator==(const JoinOutcome&, const JoinOutcome&) = default;
+};
+
 struct Event {
   EventKind kind = EventKind::kJoined;
   Instant at{};
@@ -88,7 +96,7 @@ struct Event {
   Cause cause;
   Address
       address;  // kJoinResult: which was tried; kForeign: whose frames; kDisplaced, kNameConflict: where the other one is
-  absl::Status status;         // kJoinResult, kLeaveDone, kWatchEnded: how it ended
+  absl::Status status;         // kJoinResult, kJoinDone, kLeaveDone, kWatchEnded: how it ended
   Duration duration{};         // kPaused: how long
   std::uint32_t heard_by = 0;  // kLeaveDone: how many acknowledged it
 
@@ -99,6 +107,9 @@ struct Event {
   bool rose = false;     // reached it; else fell below it
 
   Contact contact;  // kIsolated, kRejoined: how many of how many we reach
+
+  std::uint64_t call = 0;             // kJoinDone: Join::call
+  std::vector<JoinOutcome> outcomes;  // and the last one of each of its addresses
 };
 
 // One line in words, with the cause: "beta SUSPECT (generation 17, incarnation 3): accused by alpha". No newline, and

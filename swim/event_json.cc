@@ -54,6 +54,13 @@ void AddResult(const absl::Status& status, JsonObject& object) {
   if (!status.ok()) object.AddText("message", std::string(status.message()));
 }
 
+std::string OutcomeJson(const JoinOutcome& outcome) {
+  JsonObject object;
+  object.AddText("other_address", outcome.address.ToString());
+  AddResult(outcome.status, object);
+  return object.Done();
+}
+
 void AddDetails(const Event& event, JsonObject& object) {
   switch (event.kind) {
     case EventKind::kSuspected:
@@ -72,6 +79,10 @@ void AddDetails(const Event& event, JsonObject& object) {
       return object.AddText("other_address", event.address.ToString());
     case EventKind::kJoinResult:
       if (event.address.port != 0) object.AddText("other_address", event.address.ToString());
+      return AddResult(event.status, object);
+    case EventKind::kJoinDone:
+      object.AddNumber("call", event.call);
+      object.Add("outcomes", JsonArray(event.outcomes, OutcomeJson));
       return AddResult(event.status, object);
     case EventKind::kLeaveDone:
       object.AddNumber("heard_by", event.heard_by);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,11 +37,23 @@ class JoinAddresses {
     all_.push_back({address, now, {}, false, absl::StatusCode::kOk});
     return true;
   }
-  JoinAddress* Find(const Address& address) {
+  const JoinAddress* Find(const Address& address) const {
     const auto it = std::find_if(all_.begin(), all_.end(), [&](const JoinAddress& a) { return a.address == address; });
     return it == all_.end() ? nullptr : &*it;
   }
+  JoinAddress* Find(const Address& address) { return const_cast<JoinAddress*>(std::as_const(*this).Find(address)); }
   std::vector<JoinAddress>& all() { return all_; }
+  std::size_t size() const { return all_.size(); }
+  std::size_t under_way() const {
+    return static_cast<std::size_t>(
+        std::count_if(all_.begin(), all_.end(), [](const JoinAddress& a) { return a.next == kNever; }));
+  }
+  // The one that has waited longest; of several the one that was added first. Null: an exchange is under way with each.
+  JoinAddress* Earliest() {
+    const auto it = std::min_element(all_.begin(), all_.end(),
+                                     [](const JoinAddress& a, const JoinAddress& b) { return a.next < b.next; });
+    return it == all_.end() || it->next == kNever ? nullptr : &*it;
+  }
   Instant next() const {
     Instant next = kNever;
     for (const JoinAddress& one : all_) next = std::min(next, one.next);

@@ -34,7 +34,7 @@ class Hub {
       hub_.asked_[there] = {address_, id};
       hub_.Later([=, this, r = std::move(request)] {
         if (const auto receiver = hub_.receivers_.find(to); receiver != hub_.receivers_.end()) {
-          receiver->second->OnRequest(address_, there, r);
+          receiver->second->OnRequest(address_, there, r, hub_.busy);
         } else {
           hub_.receivers_[address_]->OnTrouble(to, Trouble::kRefused);
           hub_.receivers_[address_]->OnAnswer(id, absl::UnavailableError("refused"), {});
@@ -55,6 +55,8 @@ class Hub {
     Hub& hub_;
     Address address_;
   };
+
+  bool busy = false;  // as every port says of the requests it hands over
 
   void Later(std::function<void()> what) { queue_.push_back(std::move(what)); }
   bool Deliver() {
@@ -120,6 +122,30 @@ TEST(DriverTest, TwoMembersMeetAndTheirEventsComeUpInOrder) {
   const std::size_t taken = events.size();
   beta.driver.TakeEvents(events);
   EXPECT_EQ(events.size(), taken) << "each once";
+}
+
+TEST(DriverTest, WhoFindsABusyMemberComesAgain) {
+  Hub hub;
+  hub.busy = true;
+  Tick time{Instant(1000s), RawInstant(1000s), WallTime(1000s)};
+  Party alpha(hub, "alpha", 1, time), beta(hub, "beta", 2, time);
+  EXPECT_TRUE(beta.driver.Order(Join{{alpha.port.local()}, 60s}).ok());
+  const auto run = [&](Duration length) {
+    for (const Instant end = time.boot + length; time.boot < end;) {
+      while (hub.Deliver()) {
+      }
+      time.boot = std::min({end, alpha.driver.NextWake(), beta.driver.NextWake()});
+      alpha.driver.Wake();
+      beta.driver.Wake();
+    }
+  };
+  run(2s);
+  EXPECT_GE(alpha.driver.member().counters()[Counter::kSyncsDeclined], 3U);
+  EXPECT_EQ(alpha.driver.member().alive(), 1U);
+  hub.busy = false;
+  run(2s);
+  EXPECT_EQ(alpha.driver.member().alive(), 2U);
+  EXPECT_EQ(beta.driver.member().alive(), 2U);
 }
 
 TEST(DriverTest, InputsAndChangesAreCountedApart) {

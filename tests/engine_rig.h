@@ -239,9 +239,9 @@ class Rig {
     engine->Serve(now, from.address, ++served_, EncodeFrom(from, frame, updates), out_);
     Drain();
   }
-  Said ServeBytes(const Address& from, std::span<const std::byte> bytes) {
+  Said ServeBytes(const Address& from, std::span<const std::byte> bytes, bool busy = false) {
     const std::size_t before = replies.size();
-    engine->Serve(now, from, ++served_, bytes, out_);
+    engine->Serve(now, from, ++served_, bytes, out_, busy);
     Drain();
     EXPECT_EQ(replies.size(), before + 1);
     return replies.back();

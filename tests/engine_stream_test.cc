@@ -69,16 +69,6 @@ TEST(EngineJoin, AnAddressThatCannotBeReachedIsRefusedInWordsAndNothingIsTried) 
   EXPECT_THAT(rig.requests, IsEmpty());
 }
 
-TEST(EngineJoin, MoreAddressesThanTheBoundAreRefusedInWords) {
-  Rig rig;
-  Join join;
-  for (std::uint32_t i = 1; i <= JoinAddresses::kMax + 3; ++i) join.addresses.push_back(Rig::At(i));
-  const absl::Status status = rig.Order(join);
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("256"));
-  EXPECT_THAT(rig.requests, SizeIs(JoinAddresses::kMax));
-}
-
 // The alive rows first, then the suspects as rumours, then the dead as confirms; it is news to nobody else.
 TEST(EngineJoin, TheReplyIsTakenInAndNotGossiped) {
   Rig rig;

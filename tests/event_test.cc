@@ -158,6 +158,20 @@ TEST(EventTest, IsolationSaysHowManyAreReached) {
   EXPECT_EQ(json.at("reachable"), 3);
 }
 
+TEST(EventTest, ACallOfJoinTellsWhatBecameOfEachAddress) {
+  Event event = Make(EventKind::kJoinDone, nullptr);
+  event.call = 7;
+  event.outcomes = {{Address::V4(10, 0, 0, 8, 1), absl::UnavailableError("refused")},
+                    {Address::V4(10, 0, 0, 9, 1), {}}};
+  EXPECT_EQ(Describe(event), "join 7 done through 10.0.0.9:1: OK");
+  Json json = Json::parse(ToJson(event));
+  EXPECT_EQ(json, Json::parse(R"({"event": "join_done", "at_ns": 1500000000, "call": 7, "result": "OK", "outcomes": [
+      {"other_address": "10.0.0.8:1", "result": "UNAVAILABLE", "message": "refused"},
+      {"other_address": "10.0.0.9:1", "result": "OK"}]})"));
+  event.status = absl::DeadlineExceededError("no address let us in: 10.0.0.8:1: refused\n");
+  EXPECT_EQ(Describe(event), "join 7 done: DEADLINE_EXCEEDED: no address let us in: 10.0.0.8:1: refused\\x0a");
+}
+
 TEST(EventTest, AWatchTellsWhichThresholdWasPassed) {
   Event event = Make(EventKind::kLevel);
   event.threshold = 3;

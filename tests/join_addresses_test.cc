@@ -38,6 +38,22 @@ TEST(JoinAddressesTest, TheEarliestIsNext) {
   EXPECT_EQ(addresses.next(), kStart + seconds(2));
 }
 
+TEST(JoinAddressesTest, WhoHasWaitedLongestComesFirstAndWhoIsUnderWayNever) {
+  JoinAddresses addresses;
+  EXPECT_EQ(addresses.Earliest(), nullptr);
+  addresses.Add(At(1), kStart + seconds(3));
+  addresses.Add(At(2), kStart + seconds(1));
+  addresses.Add(At(3), kStart + seconds(1));
+  ASSERT_NE(addresses.Earliest(), nullptr);
+  EXPECT_EQ(addresses.Earliest()->address, At(2)) << "of two the one that was added first";
+  EXPECT_EQ(addresses.under_way(), 0u);
+  addresses.Find(At(2))->next = addresses.Find(At(3))->next = kNever;
+  EXPECT_EQ(addresses.Earliest()->address, At(1));
+  EXPECT_EQ(addresses.under_way(), 2u);
+  addresses.Find(At(1))->next = kNever;
+  EXPECT_EQ(addresses.Earliest(), nullptr);
+}
+
 TEST(JoinAddressesTest, AKnownOneIsTriedAgainAtOnceUnlessItIsBeingTried) {
   JoinAddresses addresses;
   addresses.Add(At(1), kStart);

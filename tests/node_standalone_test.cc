@@ -123,7 +123,7 @@ TEST_F(UvLoneTransportTest, ANodeOnTheUsersLoopGoesWithoutATrace) {
 TEST_F(UvLoneTransportTest, KeepsThePromisesOfATransport) {
   struct Receiver final : Transport::Receiver {
     void OnDatagram(const Address&, std::span<const std::byte>) override { ADD_FAILURE(); }
-    void OnRequest(const Address&, ExchangeId, std::span<const std::byte>) override { ADD_FAILURE(); }
+    void OnRequest(const Address&, ExchangeId, std::span<const std::byte>, bool) override { ADD_FAILURE(); }
     void OnAnswer(ExchangeId id, const absl::Status& status, std::span<const std::byte>) override {
       EXPECT_TRUE(absl::IsUnavailable(status));
       answered.push_back(id);

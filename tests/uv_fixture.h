@@ -88,6 +88,7 @@ struct Recorder : Transport::Receiver {
     Address from;
     ExchangeId id;
     std::string bytes;
+    bool busy = false;
   };
   struct Answer {
     ExchangeId id;
@@ -99,8 +100,8 @@ struct Recorder : Transport::Receiver {
     datagrams.push_back({from, Text(bytes)});
     if (on_datagram) on_datagram();
   }
-  void OnRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes) override {
-    requests.push_back({from, id, Text(bytes)});
+  void OnRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes, bool busy) override {
+    requests.push_back({from, id, Text(bytes), busy});
     if (on_request) on_request(id);
   }
   void OnAnswer(ExchangeId id, const absl::Status& status, std::span<const std::byte> bytes) override {

@@ -246,7 +246,7 @@ TEST_F(UvStreamsTest, ARequestThatNobodyAnswersEndsAtItsDeadlineToo) {
 // 200 silent connections, and one that has something to say.
 TEST_F(UvStreamsTest, SilentStreamsDoNotLockAJoinerOut) {
   Recorder a, b;
-  auto alpha = Make(&a), beta = Make(&b);  // 5 s per stream, 32 streams
+  auto alpha = Make(&a), beta = Make(&b);  // 5 s per stream, 64 streams
   a.on_request = [&](ExchangeId id) { alpha->Reply(id, Bytes("welcome")); };
   std::vector<RawSocket> silent;
   for (int i = 0; i < 200; ++i) {
@@ -284,6 +284,35 @@ TEST_F(UvStreamsTest, BeyondTheBoundANewStreamIsClosedAtOnce) {
   RawSocket four = Client(*alpha);
   four.Write(Framed("request"));
   ASSERT_TRUE(RunUntil([&] { return a.requests.size() == 3; })) << "a place is free again";
+}
+
+// Whole answers that wait to be taken are what costs memory: who asks for one more is told so, and gets an answer.
+TEST_F(UvStreamsTest, BeyondSoManyAnswersUnderWayARequestIsMarkedBusy) {
+  Recorder a;
+  auto alpha = Make(&a);
+  const std::string large(8 << 20, 'x');  // more than the buffers of a socket hold
+  std::vector<RawSocket> slow;
+  for (std::size_t i = 0; i < 32; ++i) {
+    slow.push_back(Client(*alpha));
+    slow.back().Write(Framed("request"));
+    ASSERT_TRUE(RunUntil([&] { return a.requests.size() == i + 1; }));
+    EXPECT_FALSE(a.requests[i].busy) << i;
+    // Most wait for their answer, two for their client to read it.
+    if (i < 2) alpha->Reply(a.requests[i].id, Bytes(large));
+  }
+  RawSocket next = Client(*alpha);
+  next.Write(Framed("request"));
+  ASSERT_TRUE(RunUntil([&] { return a.requests.size() == 33; }));
+  EXPECT_TRUE(a.requests[32].busy);
+  EXPECT_EQ(alpha->counters()[TransportCounter::kServedBusy], 1U);
+  alpha->Reply(a.requests[32].id, Bytes("busy"));
+  ASSERT_TRUE(RunUntil([&] { return next.Closed(); })) << "it has its answer";
+  // A small answer makes room at once, silent connections take none.
+  alpha->Reply(a.requests[5].id, Bytes("small"));
+  for (int i = 0; i < 10; ++i) slow.push_back(Client(*alpha));
+  slow.back().Write(Framed("request"));
+  ASSERT_TRUE(RunUntil([&] { return a.requests.size() == 34; }));
+  EXPECT_FALSE(a.requests[33].busy);
 }
 
 TEST_F(UvStreamsTest, InboundBytesOfAllStreamsAreBounded) {

@@ -14,9 +14,9 @@ void Driver::OnDatagram(const Address& from, std::span<const std::byte> bytes) {
   Drain();
 }
 
-void Driver::OnRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes) {
+void Driver::OnRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes, bool busy) {
   ++inputs_;
-  member_.Serve(clock_(), from, id, bytes, out_);
+  member_.Serve(clock_(), from, id, bytes, out_, busy);
   Drain();
 }
 

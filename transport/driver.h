@@ -25,7 +25,7 @@ class Driver final : public Transport::Receiver {
   Driver(Member member, Transport& transport, std::function<Tick()> clock);
 
   void OnDatagram(const Address& from, std::span<const std::byte> bytes) override;
-  void OnRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes) override;
+  void OnRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes, bool busy) override;
   void OnAnswer(ExchangeId id, const absl::Status& status, std::span<const std::byte> bytes) override;
   void OnTrouble(const Address& about, Trouble trouble) override;
 

@@ -24,7 +24,8 @@ class Transport {
    public:
     virtual ~Receiver() = default;
     virtual void OnDatagram(const Address& from, std::span<const std::byte> bytes) = 0;
-    virtual void OnRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes) = 0;
+    // `busy`: as many answers are under way as the transport takes (Engine::Serve). One that has no such bound says false.
+    virtual void OnRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes, bool busy) = 0;
     virtual void OnAnswer(ExchangeId id, const absl::Status& status, std::span<const std::byte> bytes) = 0;
     // kRefused comes before the OnAnswer of the exchange that was refused.
     virtual void OnTrouble(const Address& about, Trouble trouble) = 0;

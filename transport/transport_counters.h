@@ -20,6 +20,7 @@ namespace nekton {
   X(kTroublesDropped, "transport_troubles_dropped") /* reports at bound */ \
   X(kServed, "transport_streams_served")            /* accepted */         \
   X(kServedFull, "transport_streams_refused_full")                         \
+  X(kServedBusy, "transport_streams_busy")                                 \
   X(kServedEvicted, "transport_streams_evicted_slow")                      \
   X(kServedTimedOut, "transport_streams_timed_out")                        \
   X(kServedMalformed, "transport_streams_malformed")                       \

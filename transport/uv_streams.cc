@@ -130,6 +130,12 @@ bool UvStreams::EvictSlow() {
   return true;
 }
 
+bool UvStreams::Busy() const {
+  const auto answers = std::count_if(served_.begin(), served_.end(),
+                                     [](const Stream* s) { return s->state != Stream::State::kReceiving; });
+  return static_cast<std::size_t>(answers) >= limits_.answers_max;
+}
+
 void UvStreams::Exchange(ExchangeId id, const Address& to, Duration limit, std::vector<std::byte> request) {
   if (closing_) return;
   ++counters_[TransportCounter::kExchanges];
@@ -234,10 +240,12 @@ void UvStreams::Receive(Stream* s, std::size_t limit) {
 
 void UvStreams::Finished(Stream* s) {
   if (!s->served) return End(s, absl::OkStatus());
+  const bool busy = Busy();
+  if (busy) ++counters_[TransportCounter::kServedBusy];
   s->state = Stream::State::kWaiting;
   Poll(s, UV_READABLE | UV_DISCONNECT);
   // A reply may come in there and end the stream; its memory lives until libuv is done with the handle.
-  owner_.OnStreamRequest(s->peer, s->id, s->in.bytes());
+  owner_.OnStreamRequest(s->peer, s->id, s->in.bytes(), busy);
 }
 
 void UvStreams::Failed(Stream* s, FrameStep step, int error) {

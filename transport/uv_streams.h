@@ -27,7 +27,8 @@ namespace nekton {
 struct StreamLimits {
   // One served stream has so long from its accept to the last byte of its answer; nothing extends it.
   Duration served = std::chrono::seconds(5);
-  std::size_t served_max = 32;    // at the bound see UvStreams
+  std::size_t served_max = 64;    // connections; at the bound see UvStreams
+  std::size_t answers_max = 32;   // of them whose request is whole and whose answer is not all sent: beyond, busy
   std::size_t outgoing_max = 64;  // a further exchange ends in ResourceExhausted
   std::size_t inbound_bytes_max = 4 * kSyncBytesMax;
 };
@@ -35,13 +36,17 @@ struct StreamLimits {
 // Lives on its loop's thread. Must be closed, and live until OnStreamsClosed; a call after Close() does nothing.
 //
 // At `served_max` streams a new one takes the place of the one that has kept us waiting for its request longest, if
-// that is a second or more (silent strangers must not lock a joiner out); else it is closed at once.
+// that is a second or more (silent strangers must not lock a joiner out); else it is closed at once. What is bounded apart
+// from that is the answers under way, each of which may hold a whole table in memory: at `answers_max` a further request
+// is handed over as `busy`, so that it gets an answer in words. Small answers go to the kernel at once and never count; a
+// rate would only slow a group that starts, whose tables are small.
 class UvStreams {
  public:
   class Owner {
    public:
     // Not inside a call of ours, but for Reply() inside OnStreamRequest and the like, which is what they are for.
-    virtual void OnStreamRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes) = 0;
+    // `busy`: `answers_max` others wait for their answers, or have not taken them in yet.
+    virtual void OnStreamRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes, bool busy) = 0;
     virtual void OnStreamAnswer(ExchangeId id, const absl::Status& status, std::span<const std::byte> bytes) = 0;
     virtual void OnStreamRefused(const Address& to) = 0;                      // before the answer of its exchange
     virtual void OnStranger(const Address& from, std::string_view what) = 0;  // it speaks another language
@@ -76,6 +81,7 @@ class UvStreams {
   void OnAcceptable();
   void Admit(Socket socket, const Address& from);
   bool EvictSlow();
+  bool Busy() const;
   void OnReady(Stream* s, int status);
   void Connected(Stream* s);
   void Send(Stream* s);

@@ -79,8 +79,8 @@ class UvTransport::Impl final : public UvUdp::Owner,
     troubles_.emplace_back(to, trouble);
   }
 
-  void OnStreamRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes) override {
-    if (receiver_ != nullptr) receiver_->OnRequest(from, id, bytes);
+  void OnStreamRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes, bool busy) override {
+    if (receiver_ != nullptr) receiver_->OnRequest(from, id, bytes, busy);
   }
   void OnStreamAnswer(ExchangeId id, const absl::Status& status, std::span<const std::byte> bytes) override {
     if (receiver_ != nullptr) receiver_->OnAnswer(id, status, bytes);
