@@ -163,6 +163,40 @@ TEST_F(SeedsTest, ANameWhoseAddressIsAnActiveMemberIsLeftInPeace) {
   EXPECT_LE(Step(), 10s);
 }
 
+// Somebody waits for it: then half a minute is too long, whoever else is there.
+TEST_F(SeedsTest, AHurriedNameIsLookedUpAtOnceAndAgainSoon) {
+  around_.alone = false;
+  EXPECT_FALSE(seeds_->Look("cluster:7946").has_value());
+  ASSERT_TRUE(seeds_->Add({"cluster:7946", "10.0.0.2:7946"}).ok());
+  EXPECT_TRUE(seeds_->Look("10.0.0.2:7946")->numeric);
+  EXPECT_FALSE(seeds_->Look("10.0.0.2:7946")->looking);
+  EXPECT_THAT(seeds_->Look("10.0.0.2:7946")->addresses, ElementsAre(At(2)));
+  Turn(1);
+  EXPECT_GE(Step(), 20s);
+  const Instant until = now_ + 5s;
+  seeds_->Hurry("cluster:7946", until);
+  EXPECT_TRUE(seeds_->Look("cluster:7946")->looking);
+  EXPECT_LE(seeds_->NextTurn(), now_);
+  Turn(1);
+  EXPECT_FALSE(seeds_->Look("cluster:7946")->looking);
+  EXPECT_THAT(seeds_->Look("cluster:7946")->error, HasSubstr("no such host"));
+  EXPECT_LE(Step(), 1250ms);
+  Answer("cluster", {At(3, 0)});
+  Turn(1);
+  EXPECT_EQ(seeds_->Look("cluster:7946")->error, "");
+  EXPECT_THAT(seeds_->Look("cluster:7946")->addresses, ElementsAre(At(3)));
+  // Also one of a member that is there, which otherwise nobody would look up.
+  active_ = {At(3)};
+  now_ = until;
+  const int asked = Asked("cluster");
+  seeds_->Hurry("cluster:7946", now_ + 5s);
+  Turn(1);
+  EXPECT_EQ(Asked("cluster"), asked + 1);
+  now_ += 10s;
+  Turn(0);
+  EXPECT_GE(Step(), 20s) << "and then there is no hurry any more";
+}
+
 TEST_F(SeedsTest, LookUpsAtOnceAreBounded) {
   std::vector<std::string> names;
   for (int i = 0; i < 20; ++i) {

@@ -21,7 +21,7 @@ namespace nekton {
 namespace {
 
 constexpr Duration kWaitMax = std::chrono::hours(24 * 365);  // longer ones would overflow the clock
-constexpr Duration kLeaveGrace = std::chrono::seconds(1);    // for a loop that is late
+constexpr Duration kLoopGrace = std::chrono::seconds(1);     // for a loop that is late
 
 absl::Status WouldBlock(std::string_view what) {
   return absl::FailedPreconditionError(
@@ -69,15 +69,16 @@ absl::StatusOr<OwnLoop> MakeLoop() {
   return OwnLoop(loop.release());
 }
 
-// One call that the loop's thread makes for another, which waits for it.
-class Call {
- public:
-  explicit Call(std::function<void(Driver&)> work) : work_(std::move(work)) {}
+absl::Status CheckJoin(const std::vector<std::string>& addresses, Duration timeout) {
+  if (timeout <= Duration::zero()) return absl::InvalidArgumentError("timeout: must be above 0");
+  if (addresses.empty()) return absl::InvalidArgumentError("addresses: none, and so nothing to wait for");
+  return absl::OkStatus();
+}
 
-  void Make(Driver& driver) {
-    work_(driver);
-    End(true);
-  }
+// Somebody who waits for the loop's thread.
+class Waiter {
+ public:
+  // What is waited for has been done; false: it never will be. The first call counts.
   void End(bool made) {
     {
       const std::lock_guard lock(mutex_);
@@ -93,10 +94,23 @@ class Call {
   }
 
  private:
-  const std::function<void(Driver&)> work_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<bool> ended_;  // true: made
+};
+
+// One call that the loop's thread makes for another, which waits for it.
+class Call : public Waiter {
+ public:
+  explicit Call(std::function<void(Driver&)> work) : work_(std::move(work)) {}
+
+  void Make(Driver& driver) {
+    work_(driver);
+    End(true);
+  }
+
+ private:
+  const std::function<void(Driver&)> work_;
 };
 
 }  // namespace
@@ -221,12 +235,48 @@ Subscription Node::Subscribe(EventHandler handler, SubscribeFrom from) {
   return made;
 }
 
-absl::Status Node::Join(std::vector<std::string> addresses) {
+absl::Status Node::CheckSeeds(std::vector<std::string>& addresses) const {
   Config check = impl_->core->config();  // sound, so that the mistakes are those of the new seeds
   if (check.standalone) return absl::FailedPreconditionError("standalone: this node has no socket and joins nobody");
-  check.seeds = std::move(addresses);
-  if (absl::Status status = check.Validate(); !status.ok()) return status;
-  return impl_->core->Join(check.seeds);
+  check.seeds.swap(addresses);
+  const absl::Status status = check.Validate();
+  check.seeds.swap(addresses);
+  return status;
+}
+
+absl::Status Node::Join(std::vector<std::string> addresses) {
+  if (absl::Status status = CheckSeeds(addresses); !status.ok()) return status;
+  return impl_->core->Join(addresses);
+}
+
+absl::Status Node::JoinAsync(std::vector<std::string> addresses, Duration timeout,
+                             std::function<void(const JoinReport&)> done) {
+  if (absl::Status status = CheckSeeds(addresses); !status.ok()) return status;
+  if (absl::Status status = CheckJoin(addresses, timeout); !status.ok()) return status;
+  auto post = [to = impl_->delivery, done = std::move(done)](const JoinReport& report) {
+    if (done) to->Post([done, report] { done(report); });
+  };
+  return impl_->core->Join(addresses, std::min(timeout, kWaitMax), std::move(post));
+}
+
+JoinReport Node::Join(std::vector<std::string> addresses, Duration timeout) {
+  const auto failed = [](absl::Status status) { return JoinReport{std::move(status), {}}; };
+  if (absl::Status status = CheckSeeds(addresses); !status.ok()) return failed(std::move(status));
+  if (absl::Status status = CheckJoin(addresses, timeout); !status.ok()) return failed(std::move(status));
+  if (impl_->delivery->OnDispatcher()) return failed(WouldBlock("Join()"));
+  const Duration limit = std::min(timeout, kWaitMax);
+  const auto report = std::make_shared<JoinReport>();
+  const auto wait = std::make_shared<Waiter>();
+  // Whoever drops it uncalled ends the wait, too.
+  std::shared_ptr<Waiter> ends(wait.get(), [wait](Waiter* w) { w->End(false); });
+  const absl::Status taken = impl_->core->Join(addresses, limit, [report, ends](const JoinReport& result) {
+    *report = result;
+    ends->End(true);
+  });
+  ends.reset();
+  if (!taken.ok()) return failed(taken);
+  if (absl::Status status = wait->Wait(limit + kLoopGrace); !status.ok()) return failed(std::move(status));
+  return std::move(*report);
 }
 
 absl::Status Node::WaitJoined(Duration timeout) {
@@ -239,7 +289,7 @@ absl::Status Node::Leave(Duration timeout) {
   if (impl_->delivery->OnDispatcher()) return WouldBlock("Leave()");
   if (absl::Status status = impl_->core->Leave(timeout); !status.ok()) return status;
   const Duration limit = timeout > Duration::zero() ? timeout : impl_->core->config().leave_timeout;
-  return impl_->delivery->WaitLeft(limit + kLeaveGrace);
+  return impl_->delivery->WaitLeft(limit + kLoopGrace);
 }
 
 absl::Status Node::LeaveAsync(Duration timeout, std::function<void(const absl::Status&)> done) {

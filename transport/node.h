@@ -34,6 +34,7 @@
 #include "swim/engine.h"
 #include "swim/event.h"
 #include "swim/member_explanation.h"
+#include "transport/join_report.h"
 #include "transport/log.h"
 #include "transport/members_view.h"
 #include "transport/resolver.h"
@@ -87,6 +88,16 @@ class Node {
   // mistakes (then none is taken); ResourceExhausted beyond 1,024 seeds; FailedPrecondition on a stopped node and on a
   // standalone one.
   absl::Status Join(std::vector<std::string> addresses);
+  // The same, and waits until one of them has let us in, all have refused for good, or `timeout` (above 0) is over; what
+  // became of each address is in the report (transport/join_report.h). They are retried within that time with
+  // Config::join_backoff, names looked up anew; so seeds may come up meanwhile. Whatever the report says they stay seeds
+  // for ever. A report whose status is InvalidArgument, ResourceExhausted (also beyond 64 calls at a time) or, without
+  // results, FailedPrecondition: as Join above. Places as WaitJoined.
+  JoinReport Join(std::vector<std::string> addresses, Duration timeout);
+  // The same without waiting: `done` comes once, after the events that led to it, unless the node is stopped first (then
+  // it is dropped). If the returned status is not OK it never comes. Legal everywhere.
+  absl::Status JoinAsync(std::vector<std::string> addresses, Duration timeout,
+                         std::function<void(const JoinReport&)> done);
   // OK as soon as another member is known that is ACTIVE or SUSPECT; with config.bootstrap_expect, as soon as so many
   // are ACTIVE, this one included; standalone: at once. DeadlineExceeded says how many of them there are, and what became
   // of each seed.
@@ -141,6 +152,8 @@ class Node {
   Address advertised() const;  // what others are told; standalone: config.advertise, or as local()
 
  private:
+  absl::Status CheckSeeds(std::vector<std::string>& addresses) const;
+
   class Impl;
   explicit Node(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -123,6 +123,13 @@ absl::Status NodeCore::Join(const std::vector<std::string>& seeds) {
   return absl::OkStatus();
 }
 
+absl::Status NodeCore::Join(const std::vector<std::string>& seeds, Duration limit, NodeJoins::Done done) {
+  if (absl::Status status = Join(seeds); !status.ok()) return status;
+  return Call([this, seeds, limit, done = std::move(done)](Driver& driver) {
+    joins_.Begin(driver.Now().boot, seeds, limit, done, seeds_);
+  });
+}
+
 absl::Status NodeCore::Leave(Duration timeout) {
   const std::lock_guard lock(mutex_);
   if (closed_ || close_wanted_) return absl::FailedPreconditionError("the node is stopped");
@@ -246,11 +253,18 @@ void NodeCore::TurnSeeds() {
     event.status = report.status;
     events_.push_back(std::move(event));
   }
-  if (join.empty()) return;
-  // After a leave there is nothing to join any more.
-  if (const absl::Status status = driver_.Order(nekton::Join{std::move(join)}); !status.ok()) {
-    Log(LogLevel::kInfo, absl::StrCat("not joining: ", status.message()));
+  if (!join.empty()) {
+    // After a leave there is nothing to join any more.
+    if (const absl::Status status = driver_.Order(nekton::Join{std::move(join)}); !status.ok()) {
+      Log(LogLevel::kInfo, absl::StrCat("not joining: ", status.message()));
+    }
   }
+  joins_.Turn(now, seeds_, around.is_own, [this](const nekton::Join& order) { return driver_.Order(order); });
+}
+
+// Callers are told after what led to it was published.
+void NodeCore::EndJoins() {
+  for (const auto& [done, report] : joins_.TakeFinished(driver_.Now().boot)) done(report);
 }
 
 bool NodeCore::IsOwn(const Address& address, const std::vector<Address>& interfaces) const {
@@ -268,12 +282,16 @@ void NodeCore::Flush() {
   for (const Event& event : events_) {
     Notice(event);
     if (event.kind == EventKind::kLeaveDone) left = event.status;
+    if (event.kind == EventKind::kJoinDone) joins_.Ended(event);
   }
+  // Of the engine's calls, of which one of the user's may have made several; he is told of his own.
+  std::erase_if(events_, [](const Event& event) { return event.kind == EventKind::kJoinDone; });
   const Member& member = driver_.member();
   const bool changed = member.version() != view_.version() || member.contact() != view_.contact();
   if (changed) view_ = MembersView(member.Members(), member.version(), member.contact());
   delivery_->Publish(changed ? &view_ : nullptr, events_);
   if (left.has_value()) delivery_->LeaveEnded(*left);
+  EndJoins();
   {
     const std::lock_guard lock(mutex_);
     numbers_ = CurrentNumbers();
@@ -284,7 +302,7 @@ void NodeCore::Flush() {
 
 void NodeCore::Rearm() {
   if (due_) return;  // it is set anew after the wake
-  const Instant next = std::min(driver_.NextWake(), seeds_.NextTurn());
+  const Instant next = std::min({driver_.NextWake(), seeds_.NextTurn(), joins_.next()});
   if (next == armed_) return;
   armed_ = next;
   if (next == kNever) {
@@ -350,6 +368,7 @@ void NodeCore::Close() {
     dropped.swap(calls_);
     numbers_ = CurrentNumbers();
   }
+  const std::vector<NodeJoins::Done> dropped_joins = joins_.TakeAll();  // the user's code, too
   resolver_.reset();
   transport_->Close([this] { PartClosed(); });
   for (uv_handle_t* handle : {AsHandle(&timer_), AsHandle(&idle_), AsHandle(&check_), AsHandle(&async_)}) {

@@ -26,6 +26,7 @@
 #include "swim/counters.h"
 #include "transport/delivery.h"
 #include "transport/driver.h"
+#include "transport/node_joins.h"
 #include "transport/node_setup.h"
 #include "transport/resolver.h"
 #include "transport/seeds.h"
@@ -50,7 +51,10 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
 
   // Thread-safe. FailedPrecondition once closed.
   absl::Status Join(const std::vector<std::string>& seeds);  // checked ones; ResourceExhausted: none was taken
-  absl::Status Leave(Duration timeout);                      // the first call counts
+  // The same, and `done` is called once, on the loop's thread, after what led to it was published; it is dropped if the
+  // node is closed first. `limit` > 0.
+  absl::Status Join(const std::vector<std::string>& seeds, Duration limit, NodeJoins::Done done);
+  absl::Status Leave(Duration timeout);  // the first call counts
   // In a turn of the loop; dropped if the node is closed first. ResourceExhausted when 1,024 wait.
   absl::Status Call(std::function<void(Driver&)> work);
   void Poke();          // the loop takes a turn
@@ -76,6 +80,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   void OnAsync();
   bool Drained();
   void TurnSeeds();
+  void EndJoins();
   void Flush();
   void Notice(const Event& event);
   void Stranger(const Address& from, std::string_view what);
@@ -96,6 +101,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   Driver driver_;
   std::unique_ptr<Resolver> resolver_;
   Seeds seeds_;
+  NodeJoins joins_;
 
   uv_timer_t timer_{};
   uv_idle_t idle_{};

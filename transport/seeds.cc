@@ -62,7 +62,7 @@ void Seeds::Turn(Instant now, const Surroundings& around, std::vector<Address>& 
     if (seed.looking || seed.numeric) continue;
     if (around.alone) seed.next = std::min(seed.next, Later(now, max_ + max_ / 4));  // the others may have gone since
     if (seed.next > now) continue;
-    if (std::any_of(seed.given.begin(), seed.given.end(), around.is_active)) {
+    if (!seed.hurried && std::any_of(seed.given.begin(), seed.given.end(), around.is_active)) {
       seed.next = Later(now, retry_);  // it does its duty
       continue;
     }
@@ -73,7 +73,7 @@ void Seeds::Turn(Instant now, const Surroundings& around, std::vector<Address>& 
 
 void Seeds::Take(Seed& seed, Instant now, const Resolver::Result& result, const Surroundings& around,
                  std::vector<Address>& join, std::vector<Report>& reports) {
-  seed.looking = false;
+  seed.looking = seed.hurried = false;
   absl::Status status = result.addresses.status();
   if (status.ok() && result.addresses->empty()) status = absl::UnavailableError("the name has no address");
   std::string error;
@@ -97,7 +97,7 @@ void Seeds::Take(Seed& seed, Instant now, const Resolver::Result& result, const 
 
 void Seeds::Schedule(Seed& seed, Instant now, bool resolved, const Surroundings& around) {
   Duration wait = retry_;
-  if (around.alone) {
+  if (around.alone || now < seed.hurry_until) {
     // A name that resolves but leads to nobody may lead elsewhere tomorrow; the engine tries what it leads to today.
     wait = resolved ? max_ : seed.interval;
     seed.interval = resolved ? min_ : std::min(2 * seed.interval, max_);
@@ -107,6 +107,21 @@ void Seeds::Schedule(Seed& seed, Instant now, bool resolved, const Surroundings&
   // Nodes that start together do not ask together for ever.
   const double jitter = 0.75 + 0.5 * random_.Unit();
   seed.next = Later(now, Duration(static_cast<Duration::rep>(static_cast<double>(wait.count()) * jitter)));
+}
+
+void Seeds::Hurry(const std::string& text, Instant until) {
+  const auto seed = std::find_if(seeds_.begin(), seeds_.end(), [&](const Seed& s) { return s.text == text; });
+  if (seed == seeds_.end() || seed->numeric) return;
+  seed->hurry_until = std::max(seed->hurry_until, until);
+  seed->hurried = true;
+  seed->next = Instant::min();
+  seed->interval = min_;
+}
+
+std::optional<Seeds::Known> Seeds::Look(const std::string& text) const {
+  const auto seed = std::find_if(seeds_.begin(), seeds_.end(), [&](const Seed& s) { return s.text == text; });
+  if (seed == seeds_.end()) return std::nullopt;
+  return Known{seed->numeric, seed->hurried, seed->given, seed->last_error};
 }
 
 Instant Seeds::NextTurn() const {

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,13 @@ class Seeds {
     absl::Status status;  // not OK: it does not resolve
     bool news = false;    // differs from the last time: worth a line in a log
   };
+  // What one of them has come to. Valid until the next Turn or Add.
+  struct Known {
+    bool numeric = false;
+    bool looking = false;  // no look-up has ended since it was added or hurried
+    std::span<const Address> addresses;
+    std::string error;  // of the last look-up; empty: it resolved
+  };
   static constexpr std::size_t kMax = 1024;
   static constexpr std::size_t kAddressesMax = 64;  // remembered of one name, the oldest forgotten first
 
@@ -49,6 +58,9 @@ class Seeds {
   // per name that gave it, and one report per look-up that ended.
   void Turn(Instant now, const Surroundings& around, std::vector<Address>& join, std::vector<Report>& reports);
   Instant NextTurn() const;
+  // A name is looked up in the next turn, and again, as long as it does not resolve, in the rhythm of who is alone.
+  void Hurry(const std::string& text, Instant until);
+  std::optional<Known> Look(const std::string& text) const;
 
  private:
   struct Seed {
@@ -59,6 +71,8 @@ class Seeds {
     bool looking = false;
     Instant next{};
     Duration interval{};
+    Instant hurry_until = Instant::min();
+    bool hurried = false;  // and no look-up has ended since; it counts as one that is not begun yet
     std::vector<Address> given;
     std::string last_error;
   };
