@@ -41,13 +41,19 @@ struct Churn {
   };
   std::vector<Quarter> quarters;
   std::uint64_t bytes_of_member = 0;  // what n0, who saw all of it, held in the end, when all was forgotten
+  std::uint64_t bytes_of_all = 0;     // what the whole simulation held then
+  std::uint64_t bytes_of_entry =
+      0;  // of one member that was added and never started: the simulator keeps that for ever
   Duration joined = Duration::max();  // how long the last newcomer took until everyone knew it
 };
 
 class ChurnRun {
  public:
   ChurnRun(ChurnKind kind, const Config& config)
-      : kind_(kind), config_(config), c_({.nodes = Churn::kAlive, .config = config, .record = false}) {
+      : kind_(kind),
+        config_(config),
+        before_(bytes_live),
+        c_({.nodes = Churn::kAlive, .config = config, .record = false}) {
     for (SimId id = 1; id < Churn::kAlive; ++id) slots_.push_back(id);
   }
 
@@ -104,6 +110,9 @@ class ChurnRun {
     c_.AddNode();
     EXPECT_TRUE(c_.Converge(10s));
     churn->joined = c_.now() - from;
+    churn->bytes_of_all = bytes_live - before_;
+    for (int i = 0; i < 200; ++i) c_.sim().Add(config_);
+    churn->bytes_of_entry = (bytes_live - before_ - churn->bytes_of_all) / 200;
     // What its end gives back is what it held.
     const std::uint64_t before = bytes_live;
     c_.Crash(0);
@@ -112,6 +121,7 @@ class ChurnRun {
 
   const ChurnKind kind_;
   const Config config_;
+  const std::uint64_t before_;
   Cluster c_;
   std::vector<SimId> slots_;
   std::size_t turn_ = 0;
@@ -135,6 +145,14 @@ inline void ExpectChurnIsBounded(ChurnKind kind, std::size_t few, std::size_t ma
   }
   std::cout << "bytes " << before.bytes_of_member << " after " << few << ", " << churn.bytes_of_member << " after "
             << many << "; joined after " << std::chrono::duration<double>(churn.joined).count() << " s\n";
+  // Also of what members share: names and tags.
+  const double grown = static_cast<double>(churn.bytes_of_all) - static_cast<double>(before.bytes_of_all);
+  const double per_step = grown / static_cast<double>(many - few);
+  std::cout << "of all " << before.bytes_of_all << ", then " << churn.bytes_of_all << ": " << per_step
+            << " bytes a step; an entry takes " << churn.bytes_of_entry << "\n";
+  // One that ran keeps a few bytes more than its entry, and vectors grow by doubling; a name and its tags that were left
+  // behind would be 200 bytes.
+  EXPECT_LE(per_step, same_name ? 4.0 : 110.0 + static_cast<double>(churn.bytes_of_entry));
   EXPECT_GT(before.bytes_of_member, 5'000u) << "it counts";
   EXPECT_LE(churn.bytes_of_member, before.bytes_of_member * 11 / 10);
 }

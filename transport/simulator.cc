@@ -117,7 +117,11 @@ SimId Simulator::Impl::Owner(const Address& address) const {
 void Simulator::Impl::SetOwner(const Address& address, SimId id) {
   SimId number = 0;
   if (!IsDefault(address, &number)) {
-    other_owners_[address] = id;
+    if (id == kNobody) {
+      other_owners_.erase(address);
+    } else {
+      other_owners_[address] = id;
+    }
     return;
   }
   if (number >= owners_.size()) owners_.resize(number + 1, kNobody);
