@@ -56,7 +56,7 @@ enum class EventKind : std::uint8_t {
   kForeign,       // frames of another cluster come from an address; one event a minute and host
   kIsolated,      // we have reached too few of the group for some time (Config::isolation_share): stop what needs it
   kRejoined,      // and enough again, for as long
-  kJoinDone,      // what became of one call of Join that had a limit (swim/engine.h)
+  kJoinDone,      // what became of a call of Join with a limit (swim/engine.h); a node tells the caller instead
   kResync,        // events before this one were lost at a bound of the shell: read Members() anew; no engine emits it
 };
 std::string_view Name(EventKind kind);  // "joined", "suspected", ...
