@@ -162,13 +162,15 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
     return Finish(out);
   }
   HeardSomebody();
+  const std::uint64_t refused = counters_[Counter::kUpdatesRefused];
   if (!frame.updates.empty()) ApplyUpdates(out, frame.updates, Source::kNews);
   if (phase_ == Phase::kGone) return Finish(out);  // displaced: silent from here on
   const PeerId sender = frame.updates.empty() ? before : table_.FindId(frame.sender);
   if (sender != kNoPeer) partner_heard_ = now.boot;
   if (now.boot < void_until_ && sender != kNoPeer) companions_.Heard(sender, now.boot);
   ProofOfLife(out, frame, sender);
-  NoticeSender(frame, sender);
+  // What is refused here stays different; to answer it would bring the same again, and so on for ever.
+  if (counters_[Counter::kUpdatesRefused] == refused) NoticeSender(frame, sender);
   if (std::exchange(buried_, false)) Rejoin(out, sender);
   switch (frame.type) {
     case FrameType::kPing:

@@ -106,8 +106,12 @@ void Engine::Impl::Refute(Outbox& out, std::uint64_t incarnation, const Update* 
   ++counters_[Counter::kRefutations];
   if (accusation != nullptr) health_.Worse();
   slept_long_ = false;
-  table_.SetKey(kSelf, {table_[kSelf].key.generation, incarnation + 1});
-  news_.Put(kSelf);
+  if (incarnation < kIncarnationJumpMax) {
+    table_.SetKey(kSelf, {table_[kSelf].key.generation, incarnation + 1});
+    news_.Put(kSelf);
+  } else {  // who does not know us yet would refuse it; a new generation begins at 0
+    BecomeGeneration(table_[kSelf].key.generation + 1);
+  }
   Cause cause;
   cause.transition = Transition::kRefuted;
   if (accusation != nullptr && out.wants_events()) {
@@ -256,7 +260,9 @@ bool Engine::Impl::ApplySame(Outbox& out, PeerId row, const Update& update, Sour
         PassOn(row, source);
       }
       if (update.address > table_[row].address && status != MemberStatus::kLeft) {  // see ApplyAboutSelf
-        if (TakeAddress(out, row, update)) PassOn(row, source);
+        if (!TakeAddress(out, row, update)) return false;
+        if (status == MemberStatus::kActive) Emit(out, EventKind::kUpdated, row, status, {});
+        PassOn(row, source);
       } else if (update.address != table_[row].address) {
         AnswerLater(row);
       }

@@ -113,7 +113,8 @@ struct Frame {
 };
 
 // Bounds of what is believed: a generation at most ten years (in ms) ahead of the reader's wall clock, an incarnation
-// at most 2^32 above the one known.
+// at most 2^32 above the one known. A member that would have to go beyond 2^32 begins a new generation, so that whoever
+// knows nothing of it yet believes it, too.
 inline constexpr std::uint64_t kGenerationAheadMax = std::uint64_t{10} * 366 * 24 * 3600 * 1000;
 inline constexpr std::uint64_t kIncarnationJumpMax = std::uint64_t{1} << 32;
 

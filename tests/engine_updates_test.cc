@@ -196,8 +196,20 @@ TEST(EngineUpdates, AnIncarnationBeyondTheJumpIsRefusedAndCounted) {
   EXPECT_EQ(rig.StateOf(fresh), "ACTIVE 4294967296");
   rig.Gossip(rig[2], {Alive(rig[1], 2 * kIncarnationJump)});
   EXPECT_EQ(rig.StateOf(rig[1]), "ACTIVE 8589934592") << "above the known one";
-  rig.Gossip(rig[2], {Dead(rig.self, {&rig[2]}, kIncarnationJump)});
-  EXPECT_EQ(rig.engine->Self()->key.incarnation, kIncarnationJump + 1);
+}
+
+// Who does not know it yet would refuse more, so nobody goes beyond the jump within one generation.
+TEST(EngineUpdates, WhoWouldRefuteBeyondTheJumpBeginsANewGeneration) {
+  Rig rig(Patient());
+  rig.Know(3);
+  rig.Gossip(rig[2], {Dead(rig.self, {&rig[2]}, kIncarnationJump - 1)});
+  EXPECT_EQ(rig.engine->Self()->key, (LifeKey{Rig::kGeneration, kIncarnationJump}));
+  Peer self = rig.self;
+  rig.Gossip(rig[2], {Suspect(self, {&rig[2]}, kIncarnationJump)});
+  self.key = {Rig::kGeneration + 1, 0};
+  EXPECT_EQ(rig.engine->Self()->key, self.key);
+  rig.Gossip(rig[2], {Suspect(self, {&rig[2]})});
+  EXPECT_EQ(rig.engine->Self()->key, (LifeKey{Rig::kGeneration + 1, 1}));
 }
 
 TEST(EngineUpdates, AGenerationMoreThanTenYearsAheadIsRefusedAndCounted) {
