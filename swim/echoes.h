@@ -19,7 +19,8 @@ class Echoes {
  public:
   static constexpr std::size_t kSeats = 256;
 
-  // Of all in an accusation or a verdict that decides what comes of it: its age does not. Never 0.
+  // Of all in an accusation or a verdict that decides what comes of it: its age does not, unless it is old, and then no
+  // echo of it is asked for (engine_updates.cc). Never 0.
   static std::uint64_t Hash(const Update& update, std::uint64_t seed);
 
   // `version_of(row)` rises with all that could make the same news of that row tell something.

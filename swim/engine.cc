@@ -134,6 +134,7 @@ bool Engine::Impl::NoticeDeafness() {
 void Engine::Impl::HeardSomebody() {
   // That we were cut off is over, and so is what it told of our health.
   if (NoticeDeafness()) health_.Reset();
+  if (IsAlone()) alone_until_ = now_.boot + config_.forget_after;
   heard_ = now_.boot;
 }
 
@@ -225,7 +226,7 @@ void Engine::Impl::RunTimers(Outbox& out) {
 // Rule G: the first news after a quiet time goes out at once, more of it in rounds.
 void Engine::Impl::GossipIfDue(Outbox& out) {
   next_gossip_ = kNever;
-  if (probes_held_) return;
+  if (probes_held_ || Alone()) return;
   if (news_.empty() || table_.ring_size() == 0) {
     gossip_due_ = now_.boot + config_.gossip_interval;
     return;

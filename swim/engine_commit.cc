@@ -79,7 +79,7 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
       suspicions_.Withdraw(table_[row].id);
       rounds_.Forget(row);
       suspicions_.Settle(row);
-      SetTombstone(row, Duration{});
+      SetTombstone(row, AgeOfVerdict(row));
       SuspendWatches(row);
       if (kind == EventKind::kFailed) dead_.push_back(row);
       Spread(row);
@@ -91,6 +91,20 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
 
 void Engine::Impl::SetTombstone(PeerId row, Duration age) {
   row_timers_.Set(row, now_.boot + std::max(Duration{}, config_.forget_after - age));
+}
+
+// Tombstones of one death end everywhere together: a verdict that comes late here begins when the others' did.
+Duration Engine::Impl::AgeOfVerdict(PeerId row) const {
+  const Suspicion* suspicion = suspicions_.Find(row);
+  return suspicion == nullptr || suspicion->verdict == kNever ? Duration{} : now_.boot - suspicion->verdict;
+}
+
+void Engine::Impl::NoticeAge(PeerId row, const Update& update) {
+  if (!IsOld(update)) return;
+  if (table_[row].status == MemberStatus::kSuspect) return suspicions_.NoteVerdict(row, now_.boot - update.age);
+  const auto forget = row_timers_.Get(row);
+  const Instant end = now_.boot + std::max(Duration{}, config_.forget_after - update.age);
+  if (!table_.IsAlive(row) && forget.has_value() && end < *forget) row_timers_.Set(row, end);
 }
 
 void Engine::Impl::TimersOfRows(Outbox& out) {

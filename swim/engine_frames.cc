@@ -46,10 +46,11 @@ void Engine::Impl::Send(Outbox& out, const Address& to, const Frame& frame, Purp
   FrameWriter writer(frame, config_.datagram_max, out.arena());
   const bool probes = frame.type == FrameType::kPing || frame.type == FrameType::kPingReq;
   for (const PeerId row : forced) {
+    if (Alone() && row != kSelf && table_[row].address != to) continue;
     const bool accuse = table_[row].status == MemberStatus::kSuspect && (probes || table_[row].address == to);
     AddNews(writer, accuse ? SuspicionOf(row) : NewsOf(row));
   }
-  if (piggyback && !news_.empty()) {
+  if (piggyback && !news_.empty() && !Alone()) {
     news_.Fill(SendsPerUpdate(), [&](PeerId row) { return AddNews(writer, NewsOf(row)); });
   }
   const std::uint32_t checksum = writer.Finish();
@@ -111,6 +112,10 @@ Update Engine::Impl::SuspicionOf(PeerId row) const {
   if (const Suspicion* suspicion = suspicions_.Find(row); suspicion != nullptr) {
     update.accuser_count = suspicion->accusers.size();
     std::copy(suspicion->accusers.begin(), suspicion->accusers.end(), update.accusers.begin());
+    if (suspicion->verdict != kNever) {  // others have made it long ago, and who has forgotten it is to know its age
+      update.kind = UpdateKind::kDead;
+      update.age = AgeOfVerdict(row);
+    }
   }
   return update;
 }
@@ -333,9 +338,9 @@ void Engine::Impl::CompareTables(Outbox& out, bool differs, PeerId sender) {
     quiet_version_ = table_.version();
     quiet_since_ = now_.boot;
   }
-  if (!differs) pulls_until_ = Instant::min();
+  if (!differs) pulls_until_ = alone_until_ = Instant::min();
   if (!differs || sender == kNoPeer || phase_ != Phase::kRunning) return;
-  if (now_.boot - quiet_since_ < Patience() && !Pulls()) return;
+  if (now_.boot - quiet_since_ < Patience() && !Outdated()) return;
   RepairWith(out, sender, /*reconnect=*/false);
 }
 

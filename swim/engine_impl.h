@@ -127,6 +127,7 @@ class Engine::Impl {
   static constexpr std::uint32_t kUnansweredMax = 3;
   static constexpr int kNewcomerPeriods = 10;  // so long a member is new
   static constexpr int kVoidPeriods = 5;       // see Companions
+  static constexpr int kOldPeriods = 10;       // see IsOld
   // Rounds at the accused, beside the regular one (rule E).
   static constexpr std::size_t kExtraRoundsMax = 8;
 
@@ -272,6 +273,11 @@ class Engine::Impl {
   void Commit(Outbox& out, const Cause* own_cause = nullptr);
   void Committed(Outbox& out, const StateChange& change, const Cause* own_cause);
   void SetTombstone(PeerId row, Duration age);
+  Duration AgeOfVerdict(PeerId row) const;
+  void NoticeAge(PeerId row, const Update& update);
+  // A verdict or a leave of so long ago that the tombstones of it would end at noticeably different times. With
+  // heartbeats a death is each observer's own.
+  bool IsOld(const Update& update) const { return !config_.beats() && update.age >= kOldPeriods * config_.period; }
   void ForgetRow(Outbox& out, PeerId row);
   void PassOn(PeerId row, Source source);
   void TimersOfRows(Outbox& out);
@@ -294,12 +300,21 @@ class Engine::Impl {
   void RepairWith(Outbox& out, PeerId row, bool reconnect);
   // We slept for so long that what we hold is old: we listen, and tell nobody, until tables agree.
   bool Pulls() const { return now_.boot < pulls_until_; }
+  // We have heard nobody for so long that others may have forgotten whom we hold for alive. Until one of their tables has
+  // told us who is there we tell of nobody but ourselves, except to newcomers.
+  bool IsAlone() const {
+    return !config_.beats() && now_.boot - heard_ > config_.forget_after / 3 && table_.alive() > 1;
+  }
+  bool Alone() const { return now_.boot < alone_until_ || IsAlone(); }
+  bool Outdated() const { return Pulls() || Alone(); }
   std::vector<std::byte> EncodeRows(Frame frame, const Leaves* only) const;  // null: all
   std::vector<std::byte> EncodeReply(const Frame& request) const;
   void StartSync(Outbox& out, const Exchange& exchange);
   void SendSync(Outbox& out, const Exchange& exchange, std::vector<std::byte> bytes);
   bool AskForLeaves(Outbox& out, const Exchange& exchange, const Frame& sums);
-  void DropGhosts(Outbox& out, const Exchange& exchange, const Frame& frame);
+  static Leaves LeavesOf(const Frame& frame);  // that it asks for; none: all
+  static bool TellsOfOthers(const Frame& request);
+  void DropGhosts(Outbox& out, const Leaves& leaves, const Frame& frame);
   void AskAgain(const Address& contact, bool learned);
   void AskLater(const Address& contact);
   void QuestionDue(Outbox& out);
@@ -399,6 +414,7 @@ class Engine::Impl {
   bool joined_ = false;      // at least one sync as a newcomer succeeded
   bool slept_long_ = false;  // long enough to have been declared dead meanwhile
   Instant pulls_until_ = Instant::min();
+  Instant alone_until_ = Instant::min();
   std::uint64_t periods_ = 0;
   Instant heard_{};               // when anybody was last heard; time that we slept does not count
   Instant deaf_until_{};          // so far a gap without anybody is taken into account

@@ -33,7 +33,7 @@ constexpr std::uint32_t kIdleQuestions = 2;
 void Engine::Impl::RepairWith(Outbox& out, PeerId row, bool reconnect) {
   if (repairing_ || now_.boot < next_repair_ || phase_ != Phase::kRunning) return;
   repairing_ = true;
-  next_repair_ = now_.boot + (reconnect || Pulls() ? config_.period : Patience());
+  next_repair_ = now_.boot + (reconnect || Outdated() ? config_.period : Patience());
   StartSync(out, {.errand = Errand::kRepair, .address = table_[row].address, .reconnect = reconnect});
 }
 
@@ -64,7 +64,7 @@ std::vector<std::byte> Engine::Impl::EncodeRows(Frame frame, const Leaves* only)
   return bytes;
 }
 
-// A newcomer, or one that has slept for long, has nothing to tell but itself.
+// A newcomer, or one that has slept or was alone for long, has nothing to tell but itself.
 void Engine::Impl::StartSync(Outbox& out, const Exchange& exchange) {
   Frame frame = Header(FrameType::kSync, 0);
   if (exchange.join) {
@@ -79,7 +79,7 @@ void Engine::Impl::StartSync(Outbox& out, const Exchange& exchange) {
   if (!rows) frame.flags |= kFlagSums;
   frame.sums = sums;
   const Leaves none;
-  SendSync(out, exchange, EncodeRows(frame, rows && !Pulls() ? nullptr : &none));
+  SendSync(out, exchange, EncodeRows(frame, rows && !Outdated() ? nullptr : &none));
 }
 
 void Engine::Impl::SendSync(Outbox& out, const Exchange& exchange, std::vector<std::byte> bytes) {
@@ -118,22 +118,23 @@ bool Engine::Impl::AskForLeaves(Outbox& out, const Exchange& exchange, const Fra
   frame.label_text = config_.label;
   frame.leaves = list;
   const Leaves none;
-  SendSync(out, next, EncodeRows(frame, Pulls() ? &none : &next.leaves));
+  SendSync(out, next, EncodeRows(frame, Outdated() ? &none : &next.leaves));
   return true;
 }
 
-// What we hold for alive and the other, who was awake, does not know at all, was forgotten while we slept. (A table of
-// less than half of ours is a newcomer's, which is still filling, and says nothing.)
-void Engine::Impl::DropGhosts(Outbox& out, const Exchange& exchange, const Frame& frame) {
+// What we hold and the other, who was awake, does not know at all, was forgotten while we slept or were alone. (A table
+// of less than half of ours is a newcomer's, which is still filling, and says nothing.)
+void Engine::Impl::DropGhosts(Outbox& out, const Leaves& leaves, const Frame& frame) {
   absl::flat_hash_set<PeerId> known;
   UpdateReader reader(frame.updates);
   for (Update update; reader.Next(&update);) known.insert(table_.FindName(update.name));
-  if (exchange.leaves.none() && 2 * known.size() < table_.alive()) return;
+  if (leaves.none() && 2 * known.size() < table_.alive()) return;
   for (PeerId row = kSelf + 1; row < table_.capacity(); ++row) {
-    if (!table_.used(row) || !table_.IsAlive(row) || known.contains(row)) continue;
-    if (exchange.leaves.any() && !exchange.leaves.test(TableSums::LeafOf(table_[row].who->name))) continue;
+    if (!table_.used(row) || known.contains(row)) continue;
+    if (leaves.any() && !leaves.test(TableSums::LeafOf(table_[row].who->name))) continue;
     ForgetRow(out, row);
   }
+  alone_until_ = Instant::min();
 }
 
 // Whoever joined after us is news that is still on its way while we may have missed it, and where many join at once that
@@ -162,7 +163,9 @@ void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Fram
   const std::uint64_t before = table_.version();
   const bool newcomer = !joined_;
   ApplyUpdates(out, frame.updates, exchange.reconnect ? Source::kNews : Source::kCatchUp);
-  if (Pulls() && phase_ == Phase::kRunning && (frame.flags & kFlagSums) == 0) DropGhosts(out, exchange, frame);
+  if (Outdated() && phase_ == Phase::kRunning && (frame.flags & kFlagSums) == 0) {
+    DropGhosts(out, exchange.leaves, frame);
+  }
   Joined();  // not before: see ApplyAboutSelf
   const bool learned = table_.version() != before || frame.groups != 0;
   if (exchange.errand == Errand::kQuestion || (newcomer && exchange.join)) AskAgain(exchange.address, learned);
@@ -172,6 +175,13 @@ void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Fram
   if (!answers_.empty() && phase_ == Phase::kRunning) {
     Send(out, exchange.address, Header(FrameType::kGossip, 0), Purpose::kGossip, answers_, false);
   }
+}
+
+// Not a newcomer's request, nor one of sums, nor of a member that is outdated itself.
+bool Engine::Impl::TellsOfOthers(const Frame& request) {
+  UpdateReader reader(request.updates);
+  Update update;
+  return (request.flags & kFlagJoin) == 0 && reader.Next(&update) && reader.Next(&update);
 }
 
 void Engine::Impl::ServeSync(Outbox& out, ExchangeId id, const Frame& frame, std::span<const std::byte> request) {
@@ -199,6 +209,7 @@ void Engine::Impl::Admit(Outbox& out, ExchangeId id, const Frame& frame) {
   }
   ProofOfLife(out, frame, table_.FindId(frame.sender));
   if ((frame.flags & kFlagJoin) != 0) Readmit(out, table_.FindId(frame.sender));
+  if (Outdated() && TellsOfOthers(frame)) DropGhosts(out, LeavesOf(frame), frame);
   buried_ = false;  // the reply answers it
   Outbox::Reply reply{id, EncodeReply(frame)};
   counters_[Counter::kSyncBytesSent] += reply.bytes.size();
@@ -206,14 +217,17 @@ void Engine::Impl::Admit(Outbox& out, ExchangeId id, const Frame& frame) {
   out.Add(std::move(reply));
 }
 
+Engine::Impl::Leaves Engine::Impl::LeavesOf(const Frame& frame) {
+  Leaves leaves;
+  ByteReader reader(frame.leaves);
+  while ((frame.flags & kFlagLeaves) != 0 && reader.left() != 0) leaves.set(reader.Fixed<std::uint16_t>());
+  return leaves;
+}
+
 std::vector<std::byte> Engine::Impl::EncodeReply(const Frame& request) const {
   Frame frame = Header(FrameType::kSyncReply, request.sequence);
-  Leaves asked;
-  if ((request.flags & kFlagLeaves) != 0) {
-    ByteReader reader(request.leaves);
-    while (reader.left() != 0) asked.set(reader.Fixed<std::uint16_t>());
-    return EncodeRows(frame, &asked);
-  }
+  const Leaves asked = LeavesOf(request);
+  if ((request.flags & kFlagLeaves) != 0) return EncodeRows(frame, &asked);
   if ((request.flags & kFlagSums) == 0) return EncodeRows(frame, nullptr);
   const TableSums ours(table_);
   frame.flags |= kFlagSums;

@@ -32,7 +32,7 @@ bool Engine::Impl::Plausible(const Update& update, PeerId row) const {
 void Engine::Impl::ApplyUpdate(Outbox& out, const Update& update, Source source) {
   const bool accuses = update.kind == UpdateKind::kSuspect || update.kind == UpdateKind::kDead;
   const std::uint64_t hash = accuses ? Echoes::Hash(update, config_.seed) : 0;
-  if (accuses && echoes_.Has(hash, [this](PeerId subject) { return VersionOf(subject); })) {
+  if (accuses && !IsOld(update) && echoes_.Has(hash, [this](PeerId subject) { return VersionOf(subject); })) {
     ++counters_[Counter::kUpdatesKnown];
     return;
   }
@@ -278,10 +278,12 @@ bool Engine::Impl::ApplySame(Outbox& out, PeerId row, const Update& update, Sour
       }
       if (status != MemberStatus::kInactive) return ApplyAccusation(out, row, update, source);
       ++counters_[Counter::kUpdatesKnown];
+      NoticeAge(row, update);
       return true;
     case UpdateKind::kLeft:
       if (status == MemberStatus::kLeft) {
         ++counters_[Counter::kUpdatesKnown];
+        NoticeAge(row, update);
       } else {
         ApplyLeft(out, row, update, source);
       }
@@ -326,6 +328,7 @@ bool Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
   if (begun || (was_running && row_timers_.Get(row) > now_.boot)) ScheduleQuestion(row);
   ++counters_[changed ? Counter::kUpdatesApplied : Counter::kUpdatesKnown];
   Commit(out);
+  if (update.kind == UpdateKind::kDead) NoticeAge(row, update);
   if (changed) PassOn(row, source);
   if (begun) Corroborate(out, row, update);
   if (!believed && !HoldRuns(row)) {
@@ -358,7 +361,11 @@ void Engine::Impl::ApplyLeft(Outbox& out, PeerId row, const Update& update, Sour
   suspicions_.Forget(row);
   suspicions_.Withdraw(table_[row].id);
   std::erase(dead_, row);
-  if (!was_dead) SetTombstone(row, update.age);  // an earlier verdict goes on counting
+  if (was_dead) {  // an earlier verdict goes on counting
+    NoticeAge(row, update);
+  } else {
+    SetTombstone(row, update.age);
+  }
   Cause cause;
   cause.transition = Transition::kLeft;
   if (before != MemberStatus::kLeft) Emit(out, EventKind::kLeft, row, before, std::move(cause));

@@ -1,10 +1,12 @@
 // Who accuses whom, for the members that are SUSPECT or INACTIVE here. Not thread-safe; movable.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "phi/time.h"
 #include "stm/state.h"
 #include "stm/versions.h"
 #include "swim/message.h"
@@ -14,6 +16,7 @@ namespace nekton {
 struct Suspicion {
   bool own = false;               // a round of our own failed: we go on probing. Else we only heard of it
   bool settled = false;           // it is dead: history, which nobody takes back
+  Instant verdict = kNever;       // the earliest of others that was heard of, if that was long ago
   std::vector<Accuser> accusers;  // sorted by id, at most the configured number
 };
 
@@ -40,6 +43,8 @@ class Suspicions {
   // Rows that we accuse ourselves, oldest first.
   const std::vector<PeerId>& own() const { return own_; }
   void MarkOwn(PeerId row);
+  // Others held it dead at that time already.
+  void NoteVerdict(PeerId row, Instant when) { by_row_[row].verdict = std::min(by_row_[row].verdict, when); }
   // It is INACTIVE; who accused it stays known.
   void Settle(PeerId row);
 
