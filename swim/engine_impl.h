@@ -300,10 +300,10 @@ class Engine::Impl {
   void RepairWith(Outbox& out, PeerId row, bool reconnect);
   // We slept for so long that what we hold is old: we listen, and tell nobody, until tables agree.
   bool Pulls() const { return now_.boot < pulls_until_; }
-  // We have heard nobody for so long that others may have forgotten whom we hold for alive. Until one of their tables has
-  // told us who is there we tell of nobody but ourselves, except to newcomers.
+  // We have heard nobody for so long that others may have forgotten whom we hold. Until one of their tables has told us
+  // who is there, or a newcomer has taken ours, we tell of nobody but ourselves.
   bool IsAlone() const {
-    return !config_.beats() && now_.boot - heard_ > config_.forget_after / 3 && table_.alive() > 1;
+    return !config_.beats() && now_.boot - heard_ > config_.forget_after / 3 && table_.size() > 1;
   }
   bool Alone() const { return now_.boot < alone_until_ || IsAlone(); }
   bool Outdated() const { return Pulls() || Alone(); }

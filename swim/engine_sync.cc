@@ -208,7 +208,10 @@ void Engine::Impl::Admit(Outbox& out, ExchangeId id, const Frame& frame) {
     return;
   }
   ProofOfLife(out, frame, table_.FindId(frame.sender));
-  if ((frame.flags & kFlagJoin) != 0) Readmit(out, table_.FindId(frame.sender));
+  if ((frame.flags & kFlagJoin) != 0) {
+    Readmit(out, table_.FindId(frame.sender));
+    alone_until_ = Instant::min();
+  }
   if (Outdated() && TellsOfOthers(frame)) DropGhosts(out, LeavesOf(frame), frame);
   buried_ = false;  // the reply answers it
   Outbox::Reply reply{id, EncodeReply(frame)};

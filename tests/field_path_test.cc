@@ -1,8 +1,10 @@
 // Field: the way between two members. One kind of traffic is filtered and the other is not; an address is translated on
-// the way; a connection hangs without an end; members that were replaced are dialled for ever.
+// the way; a connection hangs without an end; members that were replaced are dialled for ever; probes overlap.
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/cluster.h"
+#include "tests/engine_rig.h"
 #include "tests/forged_frames.h"
 
 namespace nekton {
@@ -275,6 +278,36 @@ TEST(FieldPath, TheAddressOfWhoWasReplacedIsDialledNoMore) {
       EXPECT_EQ(c.member(id).size(), 5u) << "no failed one is kept";
       EXPECT_EQ(c.member(id).alive(), 5u);
     }
+  }
+}
+
+// ---- al8n/memberlist PR#188, #165; caio/foca PR#13: who is slow to believe others stretches its probes, the next one of
+// the same member begins before the last is over, and answers are taken for those of the other. ----
+
+TEST(FieldProbe, AMemberIsNeverProbedTwiceAtOnceHoweverPeriodsStretchAndShrink) {
+  Config config = Rig::Lan();
+  config.local_health_max = 7;
+  config.rules.excuse_deafness = true;
+  Rig rig(config);
+  rig.Know(3);
+  rig.Run(3s);
+  rig.Silence();
+  rig.Run(20s);  // nobody says a word: it doubts itself, and its periods grow
+  const std::vector<Said> slow = rig.Rounds();
+  ASSERT_GE(slow.size(), 3u);
+  EXPECT_GE(slow.back().at - slow[slow.size() - 2].at, 3s);
+  for (const std::size_t back : {2u, 3u}) rig[back].answers = rig[back].answers_relays = rig[back].relays = true;
+  rig.Run(60s);  // two are back, and so is its trust in itself, while a long round at the third may be open
+  std::map<Address, std::vector<std::uint32_t>> serials;
+  for (const Said& said : rig.sent) {
+    if (!said.is_round()) continue;
+    std::vector<std::uint32_t>& of = serials[said.to];
+    if (of.empty() || of.back() != said.serial()) of.push_back(said.serial());
+  }
+  for (auto& [target, of] : serials) {
+    EXPECT_GE(of.size(), 3u) << target.ToString();
+    std::sort(of.begin(), of.end());
+    EXPECT_EQ(std::adjacent_find(of.begin(), of.end()), of.end()) << "two rounds took turns at " << target.ToString();
   }
 }
 

@@ -101,6 +101,26 @@ TEST(FieldTombstone, WhoWasAloneForLongBringsNobodyBack) {
   }
 }
 
+// Where all others are really gone and new ones come, they find each other at once.
+TEST(FieldTombstone, WhoWasAloneForLongTakesNewcomersIn) {
+  for (const Duration alone : {40s, 80s, 120s}) {
+    Cluster c({.nodes = 3});
+    ASSERT_TRUE(c.Converge(30s));
+    for (const SimId id : {1u, 2u}) c.Crash(id);
+    c.RunFor(alone);
+    const Duration at = c.now();
+    std::vector<SimId> late;
+    for (int i = 0; i < 3; ++i) late.push_back(c.AddNode());
+    c.RunFor(3s);
+    for (const SimId one : late) {
+      EXPECT_EQ(c.Sees(0, one), MemberStatus::kActive);
+      for (const SimId other : late) EXPECT_EQ(c.Sees(one, other), MemberStatus::kActive) << alone / 1s;
+      EXPECT_EQ(c.Count({.kind = EventKind::kForgotten, .subject = one, .since = at}), 0u) << alone / 1s;
+    }
+    EXPECT_TRUE(c.Converge(60s));
+  }
+}
+
 // Of a large table only what differs is exchanged.
 TEST(FieldTombstone, WhoWasAloneForLongBringsNobodyBackInALargeGroup) { AloneForLong(140, 110s, false, 1); }
 
