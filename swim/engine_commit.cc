@@ -53,6 +53,7 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
         kind = EventKind::kRestarted;
       }
       if (config_.beats() && !beat_timers_.Get(row).has_value()) OpenLink(row);
+      if (change.from == State::kInactive) Unsettle();
       if (config_.beats() && change.from == State::kInactive) RenewLink(row);
       // A suspicion that acks alone ended is told to nobody: only the member itself refutes.
       if (change.transition == Transition::kPromotionThreshold) news_.Drop(row);

@@ -326,10 +326,9 @@ void Engine::Impl::OnStranger(Outbox& out, PeerId sender) {
   SendGossipTo(out, sender, forced);
 }
 
-// A newcomer's table is the likeliest to lack something, so it looks sooner.
+// The tables of a newcomer, and of those who meet others (again), are the likeliest to lack something: they look sooner.
 Duration Engine::Impl::Patience() const {
-  const bool newcomer = joined_ && now_.boot - joined_at_ < config_.period * kNewcomerPeriods;
-  return newcomer ? config_.period : config_.period * config_.digest_patience;
+  return now_.boot < unsettled_until_ ? config_.period : config_.period * config_.digest_patience;
 }
 
 // Anti-entropy: tables that stay different while ours is quiet are made equal by a sync.

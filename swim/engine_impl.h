@@ -125,9 +125,10 @@ class Engine::Impl {
   // So many rounds are to be answered until we reach the others again. One answer is not enough: where a few are cut off
   // from many together, one of the few answers now and then.
   static constexpr std::uint32_t kUnansweredMax = 3;
-  static constexpr int kNewcomerPeriods = 10;  // so long a member is new
-  static constexpr int kVoidPeriods = 5;       // see Companions
-  static constexpr int kOldPeriods = 10;       // see IsOld
+  // So long a member is new, and its table not settled after it met somebody.
+  static constexpr int kUnsettledPeriods = 10;
+  static constexpr int kVoidPeriods = 5;  // see Companions
+  static constexpr int kOldPeriods = 10;  // see IsOld
   // Rounds at the accused, beside the regular one (rule E).
   static constexpr std::size_t kExtraRoundsMax = 8;
 
@@ -163,6 +164,7 @@ class Engine::Impl {
   void NoticeSender(const Frame& frame, PeerId sender);
   void OnStranger(Outbox& out, PeerId sender);
   void CompareTables(Outbox& out, bool differs, PeerId sender);
+  void Unsettle() { unsettled_until_ = now_.boot + config_.period * kUnsettledPeriods; }
   Duration Patience() const;
   void AnswerLater(PeerId row);
   Update NewsOf(PeerId row) const;       // as we would tell it now
@@ -411,8 +413,9 @@ class Engine::Impl {
   std::uint64_t observation_sequence_ = 0;
   ExchangeId last_exchange_ = 0;
   Instant joined_at_{};
-  bool joined_ = false;      // at least one sync as a newcomer succeeded
-  bool slept_long_ = false;  // long enough to have been declared dead meanwhile
+  Instant unsettled_until_ = Instant::min();  // since we joined, or another did or came back from the dead
+  bool joined_ = false;                       // at least one sync as a newcomer succeeded
+  bool slept_long_ = false;                   // long enough to have been declared dead meanwhile
   Instant pulls_until_ = Instant::min();
   Instant alone_until_ = Instant::min();
   std::uint64_t periods_ = 0;

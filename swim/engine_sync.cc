@@ -99,6 +99,7 @@ void Engine::Impl::Joined() {
   if (joined_) return;
   joined_ = true;
   joined_at_ = now_.boot;
+  Unsettle();
 }
 
 // Sums came back: true if rows of some leaves are to be exchanged now, and were asked for.
@@ -146,7 +147,7 @@ void Engine::Impl::AskAgain(const Address& contact, bool learned) {
 
 void Engine::Impl::AskLater(const Address& contact) {
   if (config_.beats()) return;
-  if (now_.boot - joined_at_ > config_.period * kNewcomerPeriods) return;
+  if (now_.boot - joined_at_ > config_.period * kUnsettledPeriods) return;
   const double half = static_cast<double>(config_.period.count()) / 2;
   next_question_ = now_.boot + Duration(static_cast<Duration::rep>(half * (0.75 + 0.5 * random_.Unit())));
   question_to_ = contact;

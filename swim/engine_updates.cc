@@ -166,6 +166,7 @@ void Engine::Impl::ApplyUnknown(Outbox& out, const Update& update, Source source
     if (status == MemberStatus::kInactive) dead_.push_back(row);
     return;
   }
+  Unsettle();
   Emit(out, EventKind::kJoined, row, MemberStatus::kActive, {});
   if (update.kind == UpdateKind::kSuspect) ApplyAccusation(out, row, update, source);
 }

@@ -91,11 +91,16 @@ testing::AssertionResult Cluster::Converge(Duration limit) {
   return failure;
 }
 
-std::optional<MemberStatus> Cluster::Sees(SimId observer, SimId subject) const {
+MemberPtr Cluster::RowOf(SimId observer, SimId subject) const {
   for (const MemberPtr& row : member(observer).Members()) {
-    if (row->name == sim_.name(subject)) return row->status;
+    if (row->name == sim_.name(subject)) return row;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+std::optional<MemberStatus> Cluster::Sees(SimId observer, SimId subject) const {
+  const MemberPtr row = RowOf(observer, subject);
+  return row == nullptr ? std::nullopt : std::optional(row->status);
 }
 
 testing::AssertionResult Cluster::AllHold(SimId subject, std::optional<MemberStatus> wanted) const {

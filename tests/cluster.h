@@ -75,7 +75,8 @@ class Cluster {
   // All live members hold equal tables with exactly the live members in them.
   testing::AssertionResult Converge(Duration limit = std::chrono::seconds(60));
 
-  // What members hold. nullopt: it has no such row.
+  // What members hold. Null, nullopt: it has no such row.
+  MemberPtr RowOf(SimId observer, SimId subject) const;
   std::optional<MemberStatus> Sees(SimId observer, SimId subject) const;
   // Every live member but the subject.
   testing::AssertionResult AllSee(SimId subject, MemberStatus status) const;

@@ -35,22 +35,4 @@ inline JoiningStorm StormOf(std::size_t nodes, std::uint64_t seed, Duration limi
   return storm;
 }
 
-// One more joins a group at 5 % loss: until all have it.
-inline Duration SpreadOfOneJoin(std::size_t nodes, std::uint64_t seed) {
-  Cluster c({.nodes = nodes, .seed = seed, .record = false});
-  if (!c.Converge(std::chrono::seconds(60))) return Duration::max();
-  c.RunFor(std::chrono::seconds(3));
-  c.Lose(0.05);
-  const Duration from = c.now();
-  const SimId late = c.AddNode();
-  const auto all_know = [&] {
-    for (SimId id = 0; id < nodes; ++id) {
-      if (c.Sees(id, late) != MemberStatus::kActive) return false;
-    }
-    return true;
-  };
-  if (!c.sim().RunUntil(all_know, std::chrono::seconds(60), std::chrono::milliseconds(100))) return Duration::max();
-  return c.now() - from;
-}
-
 }  // namespace nekton
