@@ -210,6 +210,33 @@ void HearOfDifference(Rig& rig) {
   rig.Receive(rig[2], ack);
 }
 
+// News of many is on its way then, and some of it gets lost.
+TEST(EngineSync, WhoMeetsOthersLooksSoonerWhereTablesDiffer) {
+  for (const bool again : {false, true}) {
+    Rig rig;
+    rig.Know(5);
+    rig.Run(15s);
+    if (again) {
+      rig[3].answers = rig[3].answers_relays = false;
+      rig.Run(60s);
+      ASSERT_EQ(rig.StateOf(rig[3]), "INACTIVE 0");
+      rig[3].answers = rig[3].answers_relays = true;
+      ++rig[3].key.incarnation;
+    }
+    rig.Clear();
+    Peer& met = again ? rig[3] : rig.NewPeer();
+    rig.Gossip(rig[1], {Alive(met)});
+    ASSERT_THAT(rig.requests, SizeIs(again ? 1 : 0));
+    if (again) rig.AnswerBytes(rig.requests[0].id, absl::UnavailableError("no"), {});
+    rig.Clear();
+    for (Peer& peer : rig.peers) peer.differs = true;
+    rig.Run(1s - 1ns);
+    EXPECT_THAT(rig.requests, SizeIs(0));
+    rig.Run(2s);
+    EXPECT_THAT(rig.requests, SizeIs(1));
+  }
+}
+
 TEST(EngineSync, WhoHasSleptLongTellsNobodyButItself) {
   for (const bool longer : {false, true}) {
     Rig rig;
