@@ -18,7 +18,7 @@ TEST(JoiningSlow, AThousandWithinASecond) {
   for (std::uint64_t seed = 1; seed <= NumberFromEnvironment("JOIN_SEEDS", 3); ++seed) {
     const JoiningStorm storm = StormOf(nodes, seed, 60s);
     std::cout << nodes << " members, seed " << seed << ": complete after " << Seconds(storm.complete)
-              << " s, the seed sent " << storm.seed_bytes << " bytes\n";
+              << " s, the seed sent " << storm.seed_bytes << " bytes" << std::endl;
     EXPECT_LE(storm.complete, 10s) << "seed " << seed;
   }
 }
