@@ -43,6 +43,28 @@ TEST(HealingScenario, ADaysSplitHealsToo) {
   EXPECT_EQ(healing.failed + healing.failed_soon, 0u);
 }
 
+TEST(HealingScenario, ALeaveReachesAllInSpiteOfLoss) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Cluster c({.nodes = 32, .seed = seed});
+    ASSERT_TRUE(c.Converge(30s));
+    c.RunFor(3s);
+    c.Lose(0.05);
+    c.Leave(7);
+    const Duration from = c.now();
+    const auto all_know = [&] {
+      for (SimId id = 0; id < 32; ++id) {
+        if (id != 7 && c.Sees(id, 7) != MemberStatus::kLeft) return false;
+      }
+      return true;
+    };
+    ASSERT_TRUE(c.RunUntil(all_know, 60s)) << seed;
+    EXPECT_LE(c.now() - from, 10s) << "seed " << seed;
+    c.RunFor(20s);
+    EXPECT_EQ(c.Count({.kind = EventKind::kLeft, .subject = 7}), 31u) << "seed " << seed;
+    EXPECT_EQ(c.Count({.kind = EventKind::kFailed, .subject = 7}), 0u) << "seed " << seed;
+  }
+}
+
 // A table is repaired whatever it missed: here by a member that heard nothing while others joined, left and died.
 TEST(HealingScenario, WhoWasDeafForAWhileMissesNothing) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
