@@ -321,6 +321,7 @@ class Engine::Impl {
   void AskLater(const Address& contact);
   void QuestionDue(Outbox& out);
   void Joined();
+  static std::uint64_t GenerationOfSender(const Frame& frame);
   void OnSyncReply(Outbox& out, const Exchange& exchange, const Frame& frame);
   void ServeSync(Outbox& out, ExchangeId id, const Frame& frame, std::span<const std::byte> request);
   void Admit(Outbox& out, ExchangeId id, const Frame& frame);
@@ -413,6 +414,7 @@ class Engine::Impl {
   std::uint64_t observation_sequence_ = 0;
   ExchangeId last_exchange_ = 0;
   Instant joined_at_{};
+  std::uint64_t host_generation_ = 0;         // of who let us in: tells the time to one whose own clock is years behind
   Instant unsettled_until_ = Instant::min();  // since we joined, or another did or came back from the dead
   bool joined_ = false;                       // at least one sync as a newcomer succeeded
   bool slept_long_ = false;                   // long enough to have been declared dead meanwhile

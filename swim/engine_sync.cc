@@ -159,10 +159,19 @@ void Engine::Impl::QuestionDue(Outbox& out) {
   StartSync(out, {.errand = Errand::kQuestion, .address = question_to_});
 }
 
+// The first row of a table is its owner's.
+std::uint64_t Engine::Impl::GenerationOfSender(const Frame& frame) {
+  Update first;
+  const bool own =
+      UpdateReader(frame.updates).Next(&first) && MemberId(first.name, first.key.generation) == frame.sender;
+  return own ? first.key.generation : 0;
+}
+
 void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Frame& frame) {
   HeardSomebody();
   const std::uint64_t before = table_.version();
   const bool newcomer = !joined_;
+  if (newcomer && exchange.join) host_generation_ = GenerationOfSender(frame);
   ApplyUpdates(out, frame.updates, exchange.reconnect ? Source::kNews : Source::kCatchUp);
   if (Outdated() && phase_ == Phase::kRunning && (frame.flags & kFlagSums) == 0) {
     DropGhosts(out, exchange.leaves, frame);

@@ -23,7 +23,8 @@ bool Engine::Impl::Plausible(const Update& update, PeerId row) const {
   const LifeKey known = row == kNoPeer ? LifeKey{} : table_[row].key;
   const auto wall_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
       0, std::chrono::duration_cast<std::chrono::milliseconds>(now_.wall.time_since_epoch()).count()));
-  const std::uint64_t generation_max = std::max({wall_ms, known.generation, config_.generation}) + kGenerationAheadMax;
+  const std::uint64_t generation_max =
+      std::max({wall_ms, known.generation, config_.generation, host_generation_}) + kGenerationAheadMax;
   if (update.key.generation > generation_max) return false;
   const std::uint64_t base = update.key.generation == known.generation ? known.incarnation : 0;
   return update.key.incarnation <= base || update.key.incarnation - base <= kIncarnationJumpMax;

@@ -126,6 +126,19 @@ TEST(FieldGeneration, OneThatIsYearsAboveTheLastIsTakenIfItIsOfNow) {
   ExpectAgreement(c, 5s);
 }
 
+// A machine without a battery wakes up in 1970: it takes the time from who lets it in, or it would refuse everybody.
+TEST(FieldGeneration, WhoseOwnClockIsYearsBehindJoinsAllTheSame) {
+  Cluster c({.nodes = 4, .start = false});
+  for (SimId id = 0; id < 3; ++id) ASSERT_TRUE(c.sim().Start(id).ok());
+  c.RunFor(10s);
+  c.sim().StepWall(3, -24h * 365 * 50);
+  ASSERT_TRUE(c.sim().Start(3).ok());
+  c.RunFor(5s);
+  EXPECT_EQ(c.member(3).alive(), 4u);
+  EXPECT_EQ(c.member(3).counters()[Counter::kUpdatesRefused], 0u);
+  ExpectAgreement(c, 5s);
+}
+
 TEST(FieldGeneration, OneThatIsTenYearsAheadOfNowIsRefusedInWordsAndCounted) {
   Cluster c({.nodes = 3});
   ASSERT_TRUE(c.Converge(30s));
