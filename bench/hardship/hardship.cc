@@ -92,6 +92,62 @@ void Lossy(Scene& scene) {
   scene.RunFor(kLong);
 }
 
+enum class Way : std::uint8_t { kIn, kOut };
+
+// Ten lose so much of what is sent to them, or of what they send.
+Act LossyOneWay(Way way) {
+  return [way](Scene& scene) {
+    scene.Suffer(scene.group().Choose(10));
+    SimNetwork& network = scene.sim().network();
+    for (const SimId id : scene.sick())
+      way == Way::kIn ? network.SetIn(id, Losing(0.8)) : network.SetOut(id, Losing(0.8));
+    scene.Begin();
+    scene.RunFor(kLong);
+  };
+}
+
+// Ten hear nothing, or nothing of theirs is heard, 20 s of every 40.
+Act FlipFlop(Way way) {
+  return [way](Scene& scene) {
+    scene.Suffer(scene.group().Choose(10));
+    SimNetwork& network = scene.sim().network();
+    scene.Begin();
+    for (Duration passed{}; passed < kLong; passed += 40s) {
+      for (const SimId id : scene.sick()) way == Way::kIn ? network.CutIn(id) : network.CutOut(id);
+      scene.RunFor(20s);
+      for (const SimId id : scene.sick()) network.Heal(id);
+      scene.RunFor(20s);
+    }
+  };
+}
+
+// Two of all, both of them well, cannot talk; or one of them not to the other.
+Act OnePair(bool both_ways) {
+  return [both_ways](Scene& scene) {
+    const std::vector<SimId> two = scene.group().Choose(2);
+    scene.sim().network().CutOneWay(two[0], two[1]);
+    if (both_ways) scene.sim().network().CutOneWay(two[1], two[0]);
+    scene.Begin();
+    scene.RunFor(kLong);
+  };
+}
+
+// One is not heard by half of the others, or does not hear them, or all.
+Act OneWayMember(Way way, double share) {
+  return [=](Scene& scene) {
+    scene.Suffer(scene.group().Choose(1));
+    const SimId one = scene.sick()[0];
+    std::uint32_t left = static_cast<std::uint32_t>(share * (scene.group().size() - 1) + 0.5);
+    for (SimId id = 0; id < scene.group().size() && left > 0; ++id) {
+      if (id == one) continue;
+      way == Way::kIn ? scene.sim().network().CutOneWay(id, one) : scene.sim().network().CutOneWay(one, id);
+      --left;
+    }
+    scene.Begin();
+    scene.RunFor(kLong);
+  };
+}
+
 Act Slow(std::uint32_t percent, Duration mean) {
   return [=](Scene& scene) {
     scene.Suffer(scene.group().Choose((scene.group().size() * percent + 50) / 100));
@@ -172,6 +228,24 @@ Outcome SomeIntervals(const Config& config, std::uint64_t seed, const Watch& wat
   return sum;
 }
 
+// One-way faults. Those among 1000 are Rapid's (Suresh et al., USENIX ATC 2018, section 7).
+void AddAsymmetric(std::vector<Hardship>* all) {
+  all->push_back(Case("pair/8", "two of eight cannot talk, 10 min", 20, 8, OnePair(true)));
+  all->push_back(Case("oneway/8", "one of eight cannot send to one other, 10 min", 20, 8, OnePair(false)));
+  all->push_back(Case("deaf/8", "one of eight hears nobody, 10 min", 20, 8, OneWayMember(Way::kIn, 1)));
+  all->push_back(Case("mute/8", "one of eight is heard by nobody, 10 min", 20, 8, OneWayMember(Way::kOut, 1)));
+  all->push_back(Case("deaf/8/half", "one of eight does not hear four, 10 min", 20, 8, OneWayMember(Way::kIn, 0.5)));
+  all->push_back(Case("mute/8/half", "one of eight is not heard by four, 10 min", 20, 8, OneWayMember(Way::kOut, 0.5)));
+  const auto large = [&](const char* name, const char* what, Act act) {
+    all->push_back(Case(name, what, 1, 1000, std::move(act)));
+    all->back().large = true;
+  };
+  large("flip/1000/in", "10 of 1000 hear nothing 20 s of every 40, 10 min", FlipFlop(Way::kIn));
+  large("flip/1000/out", "10 of 1000 are heard by nobody 20 s of every 40, 10 min", FlipFlop(Way::kOut));
+  large("lossy/1000/in", "10 of 1000 lose 80 % of what is sent to them, 10 min", LossyOneWay(Way::kIn));
+  large("lossy/1000/out", "10 of 1000 lose 80 % of what they send, 10 min", LossyOneWay(Way::kOut));
+}
+
 std::vector<Hardship> MakeAll() {
   std::vector<Hardship> all;
   for (const auto& [members, runs] : {std::pair(32U, 40U), std::pair(128U, 20U), std::pair(512U, 3U)}) {
@@ -200,6 +274,7 @@ std::vector<Hardship> MakeAll() {
   all.push_back(Case("survivor/3", "two of three die silently; until the third knows", 20, 3, Kill(2, 10min)));
   all.push_back(Case("crash/128", "one of 128 dies silently; until all know", 20, 128, Kill(1, 2min)));
   all.push_back(Case("loss/32", "30 % loss on every link of 32, 10 min", 4, 32, LossEverywhere(0.3)));
+  AddAsymmetric(&all);
   all.push_back({.name = "interval/12",
                  .what = "12 points of Lifeguard's Interval experiment, blocked; times: first detection",
                  .runs = 1,

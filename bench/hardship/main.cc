@@ -45,7 +45,9 @@ Makes trouble for groups of members in the simulator, and counts what they make 
 
 Columns. dead healthy: failure events, each observer's its own, about members that suffer nothing; in brackets those at
 observers that suffer nothing. dead sick: such events about members that suffer. condemned: members that suffer and
-were declared dead by anyone. rejoins: a dead member that suffers is ACTIVE again at one observer. Per run: susp h, susp
+were declared dead by anyone. rejoins: a dead member that suffers is ACTIVE again at one observer; comeb: the same with each incarnation of a member
+counted once. gone: members that suffer and are dead, or forgotten, at all others in the end. /min: the most deaths and
+rejoins of one that suffers at one observer within a minute. Per run: susp h, susp
 s: suspicions about members that suffer nothing, and about the others; by sick: those of the first that come from a
 sufferer's own probe rounds; accused: members that suffer nothing and were suspected by anyone. s: of what a case waits
 for. dg/s, B/s: datagrams and their bytes that a member sent a second, without headers of UDP and IP.

@@ -1,5 +1,7 @@
 #include "bench/hardship/outcome.h"
 
+#include <algorithm>
+
 namespace nekton::bench {
 
 Outcome& Outcome::operator+=(const Outcome& other) {
@@ -11,6 +13,9 @@ Outcome& Outcome::operator+=(const Outcome& other) {
   dead_sick += other.dead_sick;
   sick_condemned += other.sick_condemned;
   rejoins += other.rejoins;
+  comebacks += other.comebacks;
+  gone += other.gone;
+  changes = std::max(changes, other.changes);
   suspicions_healthy += other.suspicions_healthy;
   suspicions_sick += other.suspicions_sick;
   accusations_by_sick += other.accusations_by_sick;

@@ -20,6 +20,10 @@ struct Outcome {
   std::uint64_t dead_sick = 0;                // about the others
   std::uint64_t sick_condemned = 0;           // members that suffered and were declared dead by anyone
   std::uint64_t rejoins = 0;                  // a dead member that suffers is ACTIVE again, at one observer
+  std::uint64_t comebacks = 0;                // of these, each incarnation of a member counted once
+  std::uint64_t gone = 0;  // members that suffered and are dead or forgotten at all that did not, in the end
+  std::uint64_t changes =
+      0;  // the most deaths and rejoins of one that suffers at one observer in one minute, of all runs
 
   // Suspicions, each observer's its own.
   std::uint64_t suspicions_healthy = 0;

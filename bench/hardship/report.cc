@@ -40,6 +40,9 @@ std::string JsonLine(const HardshipRow& row) {
                      {"dead_sick", outcome.dead_sick},
                      {"sick_condemned", outcome.sick_condemned},
                      {"rejoins", outcome.rejoins},
+                     {"comebacks", outcome.comebacks},
+                     {"gone", outcome.gone},
+                     {"changes_a_minute_max", outcome.changes},
                      {"suspicions_healthy", outcome.suspicions_healthy},
                      {"suspicions_sick", outcome.suspicions_sick},
                      {"accusations_by_sick", outcome.accusations_by_sick},
@@ -58,20 +61,21 @@ std::string JsonLine(const HardshipRow& row) {
 }
 
 std::string TableHead() {
-  return absl::StrFormat("%-15s %-21s %5s %15s %9s %13s %8s %9s %9s %8s %8s  %-21s %6s %7s\n", "case", "protocol",
-                         "runs", "dead healthy(-)", "dead sick", "condemned", "rejoins", "susp h", "susp s", "by sick",
-                         "accused", "s 50/99/max", "dg/s", "B/s");
+  return absl::StrFormat("%-15s %-21s %5s %15s %9s %13s %8s %6s %5s %4s %9s %9s %8s %8s  %-21s %6s %7s\n", "case",
+                         "protocol", "runs", "dead healthy(-)", "dead sick", "condemned", "rejoins", "comeb", "gone",
+                         "/min", "susp h", "susp s", "by sick", "accused", "s 50/99/max", "dg/s", "B/s");
 }
 
 std::string TableLine(const HardshipRow& row) {
   const Outcome& outcome = row.outcome;
   std::string text = absl::StrFormat(
-      "%-15s %-21s %5d %15s %9d %13s %8d %9.4g %9.4g %8.4g %8.4g  %-21s %6.2f %7.0f\n", row.hardship, row.protocol,
-      outcome.runs, absl::StrCat(outcome.dead_healthy, " (", outcome.dead_healthy_at_healthy, ")"), outcome.dead_sick,
-      absl::StrCat(outcome.sick_condemned, " of ", outcome.sick), outcome.rejoins,
-      outcome.PerRun(outcome.suspicions_healthy), outcome.PerRun(outcome.suspicions_sick),
-      outcome.PerRun(outcome.accusations_by_sick), outcome.PerRun(outcome.healthy_accused), TimesText(outcome),
-      outcome.load.DatagramsPerSecond(), outcome.load.BytesPerSecond());
+      "%-15s %-21s %5d %15s %9d %13s %8d %6d %5d %4d %9.4g %9.4g %8.4g %8.4g  %-21s %6.2f %7.0f\n", row.hardship,
+      row.protocol, outcome.runs, absl::StrCat(outcome.dead_healthy, " (", outcome.dead_healthy_at_healthy, ")"),
+      outcome.dead_sick, absl::StrCat(outcome.sick_condemned, " of ", outcome.sick), outcome.rejoins, outcome.comebacks,
+      outcome.gone, outcome.changes, outcome.PerRun(outcome.suspicions_healthy),
+      outcome.PerRun(outcome.suspicions_sick), outcome.PerRun(outcome.accusations_by_sick),
+      outcome.PerRun(outcome.healthy_accused), TimesText(outcome), outcome.load.DatagramsPerSecond(),
+      outcome.load.BytesPerSecond());
   if (outcome.ungathered > 0) absl::StrAppend(&text, "  groups that never came together: ", outcome.ungathered, "\n");
   for (std::size_t i = 0; i < outcome.violations.size() && i < kViolationsShown; ++i) {
     absl::StrAppend(&text, "  ", outcome.violations[i], "\n");

@@ -1,5 +1,6 @@
 #include "bench/hardship/scene.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -51,17 +52,17 @@ void Scene::Saw(const SimEvent& seen) {
       outcome_.accusations_by_sick += suffers_[seen.member] ? 1 : 0;
       return;
     case EventKind::kFailed:
-      return Verdict(seen.member, subject, true);
+      return Verdict(seen.member, event, subject, true);
     case EventKind::kJoined:
     case EventKind::kRecovered:
     case EventKind::kRestarted:
-      return Verdict(seen.member, subject, false);
+      return Verdict(seen.member, event, subject, false);
     default:
       return;
   }
 }
 
-void Scene::Verdict(SimId observer, SimId subject, bool dead) {
+void Scene::Verdict(SimId observer, const Event& event, SimId subject, bool dead) {
   if (dead && suffers_[subject]) {
     ++outcome_.dead_sick;
     condemned_[subject] = true;
@@ -73,7 +74,9 @@ void Scene::Verdict(SimId observer, SimId subject, bool dead) {
   if (holds == dead) return;
   holds = dead;
   if (!suffers_[subject]) return;
+  Changed(observer, subject);
   outcome_.rejoins += dead ? 0 : 1;
+  if (!dead) came_back_.insert({subject, event.member->key});
   if (suffers_[observer]) return;
   dead_pairs_ += dead ? 1 : 0;
   dead_pairs_ -= dead ? 0 : 1;
@@ -82,6 +85,25 @@ void Scene::Verdict(SimId observer, SimId subject, bool dead) {
   } else {
     all_dead_at_.reset();
   }
+}
+
+void Scene::Changed(SimId observer, SimId subject) {
+  std::deque<Duration>& times = changed_[std::uint64_t{observer} << 32 | subject];
+  times.push_back(sim().now());
+  while (times.front() + 1min < sim().now()) times.pop_front();
+  outcome_.changes = std::max(outcome_.changes, std::uint64_t{times.size()});
+}
+
+// No member that suffers nothing has it among its living.
+bool Scene::Gone(SimId subject) const {
+  for (SimId id = 0; id < group_.size(); ++id) {
+    if (suffers_[id] || group_.sim().member(id) == nullptr) continue;
+    for (const MemberPtr& row : group_.sim().member(id)->Members()) {
+      const bool living = row->status == MemberStatus::kActive || row->status == MemberStatus::kSuspect;
+      if (living && row->name == group_.sim().name(subject)) return false;
+    }
+  }
+  return true;
 }
 
 void Scene::AwaitAllDead(Duration limit) {
@@ -96,6 +118,8 @@ Outcome Scene::Finish() {
   outcome_.load = group_.EndLoad();
   outcome_.member_hours = outcome_.load.member_seconds / 3600;
   outcome_.sick = sick_.size();
+  outcome_.comebacks = came_back_.size();
+  for (const SimId id : sick_) outcome_.gone += Gone(id) ? 1 : 0;
   for (SimId id = 0; id < group_.size(); ++id) {
     outcome_.sick_condemned += condemned_[id] ? 1 : 0;
     outcome_.healthy_accused += accused_[id] ? 1 : 0;

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "bench/common/group.h"
 #include "bench/hardship/outcome.h"
 
@@ -31,7 +35,9 @@ class Scene {
 
  private:
   void Saw(const SimEvent& event);
-  void Verdict(SimId observer, SimId subject, bool dead);
+  void Verdict(SimId observer, const Event& event, SimId subject, bool dead);
+  void Changed(SimId observer, SimId subject);
+  bool Gone(SimId subject) const;
 
   Group& group_;
   std::function<void(const SimEvent&)> watch_;
@@ -39,8 +45,10 @@ class Scene {
   std::vector<bool> suffers_;
   std::vector<bool> condemned_;
   std::vector<bool> accused_;
-  std::vector<bool> holds_dead_;  // by observer and subject
-  std::size_t dead_pairs_ = 0;    // of observers that suffer nothing and subjects that do
+  std::vector<bool> holds_dead_;                                      // by observer and subject
+  absl::flat_hash_map<std::uint64_t, std::deque<Duration>> changed_;  // the same, of the last minute
+  std::set<std::pair<SimId, LifeKey>> came_back_;
+  std::size_t dead_pairs_ = 0;  // of observers that suffer nothing and subjects that do
   std::optional<Duration> all_dead_at_;
   Duration began_{};
   Outcome outcome_;
