@@ -136,6 +136,8 @@ class Stm {
   // than that is such a pause by itself.
   void Paused(const Tick& now, Duration overshoot);
   void Deaf(const Tick& now, Instant from, Instant to);
+  // The hold of this peer, if nothing but time would end it, is so much longer: what was asked about it has no answer.
+  void Prolong(const Tick& now, PeerId peer, Duration by);
 
   // Commits what time alone commits: holds that ran out, in the order of their ends, equal ones in that of their ids.
   // Drops records of ACTIVE peers that were idle for max_age.

@@ -101,6 +101,17 @@ void Stm::Deaf(const Tick& now, Instant from, Instant to) {
   if (from < std::min(to, now.boot)) Excuse(now.boot, from, std::min(to, now.boot));
 }
 
+void Stm::Prolong(const Tick& now, PeerId peer, Duration by) {
+  last_ = std::max(last_, now.boot);
+  Record* record = Find(peer);
+  if (record == nullptr || !record->running || by <= Duration::zero()) return;
+  // A verdict, or refused ports, are answer enough.
+  if (HoldEnd(*record).why != Transition::kConfirmDeadHoldElapsed) return;
+  record->excused = Longer(record->excused, by);
+  Rehold(now.boot, *record);
+  versions_.Changed(peer);
+}
+
 void Stm::Excuse(Instant now, Instant from, Instant to) {
   held_.clear();
   bool any = false;

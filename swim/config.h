@@ -46,6 +46,8 @@ struct Rules {
   bool gossip_at_once = true;         // G: the first news after a quiet time goes out at once
   bool doubt_the_doubted = true;      // who is not ACTIVE here accuses nobody; false: everybody's word counts (SWIM)
   bool back_off = true;               // H: who has refuted three times in a row is doubted ever more slowly
+  bool earn_the_return = true;        // I: who is declared dead again waits until its own link has proved itself
+  bool await_answers = true;          // J: a hearer believes no death before its question was answered
   bool tell_the_suspect = true;       // pings to a suspect carry the suspicion (Lifeguard, "buddy")
   friend bool operator==(const Rules&, const Rules&) = default;
 };

@@ -51,6 +51,7 @@ namespace nekton {
   X(kSuspicionsOwn, "suspicions_own")                    \
   X(kSuspicionsHeard, "suspicions_heard")                \
   X(kRefutations, "refutations_own")                     \
+  X(kRefutationsHeldBack, "refutations_held_back")       \
   X(kUpdatesApplied, "updates_applied")                  \
   X(kUpdatesKnown, "updates_known")                      \
   X(kUpdatesStale, "updates_stale")                      \

@@ -133,7 +133,10 @@ bool Engine::Impl::NoticeDeafness() {
 
 void Engine::Impl::HeardSomebody() {
   // That we were cut off is over, and so is what it told of our health.
-  if (NoticeDeafness()) health_.Reset();
+  if (NoticeDeafness()) {
+    health_.Reset();
+    probation_.Trouble(now_.boot);
+  }
   if (IsAlone()) alone_until_ = now_.boot + config_.forget_after;
   heard_ = now_.boot;
 }
@@ -144,7 +147,8 @@ void Engine::Impl::HeardSomebody() {
 void Engine::Impl::NoticeContact(Outbox& out) {
   if (phase_ != Phase::kRunning) return;
   if (isolation_.TooFew(table_.alive(), table_.present())) unanswered_ = 0;
-  isolation_.Count(now_.boot, unanswered_ != 0 ? 1 : table_.alive(), table_.present());
+  const bool alone = unanswered_ != 0 || OnProbation();  // in the second case it is we who are dead to the others
+  isolation_.Count(now_.boot, alone ? 1 : table_.alive(), table_.present());
   if (!isolation_.Turn(now_.boot)) return;
   const bool isolated = isolation_.contact().isolated;
   Emit(out, isolated ? EventKind::kIsolated : EventKind::kRejoined, kSelf, MemberStatus::kActive, {});
@@ -175,7 +179,10 @@ void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
     if (const auto ask = row_timers_.Get(row); ask.has_value()) row_timers_.Set(row, Later(*ask, overshoot));
   }
   if (next_period_ != kNever) next_period_ = now_.boot;
-  if (overshoot + config_.period >= Terms().min) slept_long_ = true;
+  if (overshoot + config_.period >= Terms().min) {
+    slept_long_ = true;
+    probation_.Trouble(now_.boot);
+  }
   if (overshoot > config_.forget_after / 3 && !config_.beats()) pulls_until_ = now_.boot + config_.forget_after;
   if (out.wants_events()) {
     Event event;
@@ -205,6 +212,7 @@ void Engine::Impl::Wake(const Tick& now, Outbox& out) {
 
 void Engine::Impl::RunTimers(Outbox& out) {
   const Instant now = now_.boot;
+  ReturnIfDue(out);
   if (relays_.next() <= now) NackDue(out);
   if (next_period_ <= now) PeriodTick(out);
   if (rounds_.NextDue() <= now) RoundsDue(out);

@@ -43,6 +43,7 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
   cause.lasted = change.lasted;
   if (own_cause == nullptr && out.wants_events()) cause.observers = AccuserNames(row);
   EventKind kind = EventKind::kRecovered;
+  questions_.Forget(row);
   switch (change.to) {
     case State::kActive:
       table_.SetStatus(row, MemberStatus::kActive, random_);
@@ -112,12 +113,7 @@ void Engine::Impl::TimersOfRows(Outbox& out) {
   while (!row_timers_.empty() && row_timers_.top().when <= now_.boot) {
     const PeerId row = row_timers_.top().id;
     if (table_[row].status == MemberStatus::kSuspect) {
-      row_timers_.Cancel(row);
-      if (!HoldRuns(row)) continue;
-      ScheduleQuestion(row);  // a word may have been taken back since, so that the hold ends later
-      if (row_timers_.Get(row) > now_.boot) continue;
-      row_timers_.Cancel(row);
-      AskAboutSuspect(out, row);
+      QuestionTimer(out, row);
     } else {
       ForgetRow(out, row);
     }
@@ -132,6 +128,7 @@ void Engine::Impl::ForgetRow(Outbox& out, PeerId row) {
   rounds_.Forget(row);
   Unlearn(row);
   suspicions_.Forget(row);
+  questions_.Forget(row);
   stm_.Forget(row);
   refutations_.Forget(row);
   companions_.Forget(row);

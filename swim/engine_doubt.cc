@@ -14,6 +14,33 @@ void Engine::Impl::ScheduleQuestion(PeerId suspect) {
   }
 }
 
+// The question is due, or it has been asked and the hold ends.
+void Engine::Impl::QuestionTimer(Outbox& out, PeerId suspect) {
+  row_timers_.Cancel(suspect);
+  if (!HoldRuns(suspect)) return;
+  const OpenQuestions::State state = questions_.StateOf(suspect);
+  if (state == OpenQuestions::State::kAnswered) return;
+  if (state == OpenQuestions::State::kNone) {
+    ScheduleQuestion(suspect);  // a word may have been taken back since, so that the hold ends later
+    if (row_timers_.Get(suspect) > now_.boot) return;
+  } else if (stm_.HoldOf(suspect)->end <= now_.boot) {
+    // Rule J: whom nobody answers does not hear what the suspect may have answered long ago, either.
+    if (questions_.Times(suspect) >= kQuestionsMax) return;
+    // A few quick ones first: the end may have come so suddenly that there was no time for an answer.
+    const std::uint32_t doublings = std::min(questions_.Times(suspect) - 1, kAttemptsMax);
+    stm_.Prolong(now_, suspect, std::min(config_.period / 2, config_.period / config_.attempts * (1 << doublings)));
+    if (stm_.HoldOf(suspect)->end <= now_.boot) return;
+  } else {
+    return row_timers_.Set(suspect, stm_.HoldOf(suspect)->end);
+  }
+  AskAboutSuspect(out, suspect);
+  if (config_.rules.await_answers) {
+    row_timers_.Set(suspect, stm_.HoldOf(suspect)->end);
+  } else {
+    row_timers_.Cancel(suspect);
+  }
+}
+
 // A hearer asks one named accuser and one random other before it believes: the acks bring what they know (rule F).
 void Engine::Impl::AskAboutSuspect(Outbox& out, PeerId suspect) {
   absl::InlinedVector<PeerId, 2> asked;
@@ -30,7 +57,12 @@ void Engine::Impl::AskAboutSuspect(Outbox& out, PeerId suspect) {
   Frame question = Header(FrameType::kPing, kQuestionSequence);
   question.digest = table_.digest();
   const PeerId forced[] = {suspect};
-  for (const PeerId row : asked) Send(out, table_[row].address, question, Purpose::kProbe, forced, true);
+  absl::InlinedVector<std::uint64_t, OpenQuestions::kAsked> ids;
+  for (const PeerId row : asked) {
+    Send(out, table_[row].address, question, Purpose::kProbe, forced, true);
+    ids.push_back(table_[row].id);
+  }
+  questions_.Asked(suspect, ids);
 }
 
 // The K ACTIVE members that follow the suspect's place on the ring of ids look at once when they first hear of it: who

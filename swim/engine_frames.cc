@@ -236,7 +236,7 @@ void Engine::Impl::OnPing(Outbox& out, const Address& from, const Frame& frame, 
 
 void Engine::Impl::OnAck(Outbox& out, const Frame& frame) {
   if ((frame.sequence & Relays::kMark) != 0) return RelayAck(out, frame);
-  if (frame.sequence == kQuestionSequence) return;
+  if (frame.sequence == kQuestionSequence) return questions_.AnsweredBy(frame.sender);
   if (frame.sequence == kFarewellSequence) return HeardFarewell(out, frame.sender);
   std::uint32_t attempt;
   ProbeRound* round = rounds_.Find(frame.sequence, &attempt);
@@ -319,7 +319,7 @@ void Engine::Impl::NackDue(Outbox& out) {
 // We are unknown to somebody: one frame with our own row makes us known. After a long sleep of ours it means that the
 // group has buried and forgotten us, so we come back as a newer life of ourselves.
 void Engine::Impl::OnStranger(Outbox& out, PeerId sender) {
-  if (sender == kNoPeer || phase_ != Phase::kRunning || now_.boot < next_introduction_) return;
+  if (sender == kNoPeer || phase_ != Phase::kRunning || now_.boot < next_introduction_ || OnProbation()) return;
   next_introduction_ = now_.boot + config_.gossip_interval / 4;
   if (slept_long_ && joined_) Refute(out, table_[kSelf].key.incarnation, nullptr);
   const PeerId forced[] = {kSelf};
@@ -338,7 +338,8 @@ void Engine::Impl::CompareTables(Outbox& out, bool differs, PeerId sender) {
     quiet_since_ = now_.boot;
   }
   if (!differs) pulls_until_ = alone_until_ = Instant::min();
-  if (!differs || sender == kNoPeer || phase_ != Phase::kRunning) return;
+  // One that we hold dead has news for us once it has refuted that.
+  if (!differs || sender == kNoPeer || !table_.IsAlive(sender) || phase_ != Phase::kRunning) return;
   if (now_.boot - quiet_since_ < Patience() && !Outdated()) return;
   RepairWith(out, sender, /*reconnect=*/false);
 }

@@ -40,6 +40,8 @@
 #include "swim/local_health.h"
 #include "swim/member_table.h"
 #include "swim/message.h"
+#include "swim/open_questions.h"
+#include "swim/probation.h"
 #include "swim/probe_rounds.h"
 #include "swim/random.h"
 #include "swim/refutations.h"
@@ -127,8 +129,9 @@ class Engine::Impl {
   static constexpr std::uint32_t kUnansweredMax = 3;
   // So long a member is new, and its table not settled after it met somebody.
   static constexpr int kUnsettledPeriods = 10;
-  static constexpr int kVoidPeriods = 5;  // see Companions
-  static constexpr int kOldPeriods = 10;  // see IsOld
+  static constexpr int kVoidPeriods = 5;                               // see Companions
+  static constexpr int kOldPeriods = 10;                               // see IsOld
+  static constexpr std::uint32_t kQuestionsMax = 2 * kDeafPeriodsMax;  // about one suspect, one each half period
   // Rounds at the accused, beside the regular one (rule E).
   static constexpr std::size_t kExtraRoundsMax = 8;
 
@@ -201,6 +204,7 @@ class Engine::Impl {
   void Waver(PeerId target);
   void RefutedDuringRound(PeerId target);
   void ScheduleQuestion(PeerId suspect);
+  void QuestionTimer(Outbox& out, PeerId suspect);
   void AskAboutSuspect(Outbox& out, PeerId suspect);
   void TryDeadMember(Outbox& out);
   template <typename Fits>
@@ -265,6 +269,9 @@ class Engine::Impl {
   bool HasWitness(PeerId row, const Update& update) const;
   void LookOurselves(PeerId row);
   std::uint64_t FormerGeneration(PeerId row) const;
+  bool OnProbation() const;
+  void HoldBack(const Update& update);
+  void ReturnIfDue(Outbox& out);
   void Refute(Outbox& out, std::uint64_t incarnation, const Update* accusation);
   void BecomeGeneration(std::uint64_t generation);
   void Displaced(Outbox& out, const Update& update);
@@ -388,9 +395,11 @@ class Engine::Impl {
   Stagger stagger_;
   Relays relays_;
   Suspicions suspicions_;
+  OpenQuestions questions_;
   Echoes echoes_;
   Refutations refutations_;
   LocalHealth health_;
+  Probation probation_;
   Companions companions_;                // kept in times of void rounds alone
   Instant void_until_ = Instant::min();  // so long the last void round makes us ask them
   Isolation isolation_;

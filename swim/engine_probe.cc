@@ -304,6 +304,7 @@ void Engine::Impl::EndRound(Outbox& out, ProbeRound& round) {
 void Engine::Impl::Judge(const ProbeRound& round) {
   if (config_.nacks && !round.refused && round.asked > 0 && 2 * std::popcount(round.answered) < round.asked) {
     health_.Worse();
+    probation_.Trouble(now_.boot);
   }
 }
 

@@ -114,6 +114,10 @@ void Engine::Impl::TryContact(Outbox& out, JoinAddress& contact) {
     join_calls_.Result(contact.address, absl::OkStatus());
     return;
   }
+  if (OnProbation()) {
+    contact.next = now_.boot + config_.join_backoff_max;
+    return;
+  }
   contact.next = kNever;
   const bool join = !joined_ || JoinOnly();
   StartSync(out, {.errand = Errand::kContact, .address = contact.address, .join = join, .reconnect = joined_});

@@ -31,7 +31,7 @@ constexpr std::uint32_t kIdleQuestions = 2;
 
 // Makes our table and another member's equal, one such exchange at a time.
 void Engine::Impl::RepairWith(Outbox& out, PeerId row, bool reconnect) {
-  if (repairing_ || now_.boot < next_repair_ || phase_ != Phase::kRunning) return;
+  if (repairing_ || now_.boot < next_repair_ || phase_ != Phase::kRunning || OnProbation()) return;
   repairing_ = true;
   next_repair_ = now_.boot + (reconnect || Outdated() ? config_.period : Patience());
   StartSync(out, {.errand = Errand::kRepair, .address = table_[row].address, .reconnect = reconnect});

@@ -70,8 +70,15 @@ void Engine::Impl::ApplyAboutSelf(Outbox& out, const Update& update) {
     }
     return;
   }
+  if (OnProbation()) return HoldBack(update);
+  if (update.kind == UpdateKind::kDead && update.key.generation == self.key.generation &&
+      config_.rules.earn_the_return && !config_.beats()) {
+    probation_.Condemned(now_.boot, update.key.incarnation);
+    if (OnProbation()) return HoldBack(update);
+  }
   if (update.key.generation < self.key.generation || update.key.incarnation < self.key.incarnation) {
     ++counters_[Counter::kUpdatesStale];
+    probation_.Refuted(now_.boot);  // by what we answer
     AnswerLater(kSelf);
     return;
   }
@@ -103,10 +110,28 @@ void Engine::Impl::ApplyAboutSelf(Outbox& out, const Update& update) {
   AnswerLater(kSelf);
 }
 
+// Rule I: we were declared dead again, and our own link has not proved itself since. A goodbye waits for nothing.
+bool Engine::Impl::OnProbation() const { return phase_ == Phase::kRunning && probation_.Waits(now_.boot); }
+
+// Until then nothing that is said of us is answered, and our news revives us nowhere. What we claim when we come back has
+// to be above all of it.
+void Engine::Impl::HoldBack(const Update& update) {
+  ++counters_[Counter::kRefutationsHeldBack];
+  news_.Drop(kSelf);
+  if (update.key > table_[kSelf].key) table_.SetKey(kSelf, update.key);
+}
+
+// Nobody may be left who would tell us of our death, so we do not wait for that.
+void Engine::Impl::ReturnIfDue(Outbox& out) {
+  if (phase_ != Phase::kRunning || !probation_.condemned() || OnProbation()) return;
+  Refute(out, table_[kSelf].key.incarnation, nullptr);
+}
+
 void Engine::Impl::Refute(Outbox& out, std::uint64_t incarnation, const Update* accusation) {
   ++counters_[Counter::kRefutations];
   if (accusation != nullptr) health_.Worse();
   slept_long_ = false;
+  probation_.Refuted(now_.boot);
   if (incarnation < kIncarnationJumpMax) {
     table_.SetKey(kSelf, {table_[kSelf].key.generation, incarnation + 1});
     news_.Put(kSelf);
@@ -125,6 +150,7 @@ void Engine::Impl::Refute(Outbox& out, std::uint64_t incarnation, const Update* 
 }
 
 void Engine::Impl::BecomeGeneration(std::uint64_t generation) {
+  probation_ = {};
   table_.SetKey(kSelf, {generation, 0});
   news_.Put(kSelf);
 }
@@ -327,6 +353,7 @@ bool Engine::Impl::ApplyAccusation(Outbox& out, PeerId row, const Update& update
   const bool begun = !was_running && HoldRuns(row);
   const bool changed = !changes_.empty() || begun || named;
   // The question comes before the end that this may have brought forward. One that is due looks for itself.
+  if (begun) questions_.Forget(row);
   if (begun || (was_running && row_timers_.Get(row) > now_.boot)) ScheduleQuestion(row);
   ++counters_[changed ? Counter::kUpdatesApplied : Counter::kUpdatesKnown];
   Commit(out);

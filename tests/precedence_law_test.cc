@@ -35,6 +35,7 @@ Config Patient(std::uint64_t seed) {
   Config config = Rig::Lan(seed);
   config.period = config.tolerated_pause = 1h;
   config.hold_alpha = 0;
+  config.rules.await_answers = false;  // nobody answers here
   return config;
 }
 

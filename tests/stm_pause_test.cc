@@ -57,6 +57,32 @@ TEST(StmPause, ExtendsByTheOverlapAlone) {
   }
 }
 
+// What was asked about one peer has no answer yet.
+TEST(StmPause, AHoldThatIsProlongedEndsSoMuchLater) {
+  Scene scene(Scene::Swim());
+  scene.stm.Prolong(scene.now, Scene::kPeer, seconds(5));
+  EXPECT_EQ(scene.stm.records(), 0u) << "of a peer without a hold nothing";
+  scene.Rumour(7);
+  const Duration end = scene.HoldEnd();
+  scene.stm.Prolong(scene.now, Scene::kPeer + 1, seconds(5));
+  scene.stm.Prolong(scene.now, Scene::kPeer, Duration::zero());
+  EXPECT_EQ(scene.HoldEnd(), end);
+  scene.At(end);
+  scene.stm.Prolong(scene.now, Scene::kPeer, seconds(5));
+  EXPECT_EQ(scene.HoldEnd(), end + seconds(5));
+  EXPECT_TRUE(scene.EndsExactlyAt(end + seconds(5)));
+}
+
+// That one is dead for others is an answer.
+TEST(StmPause, AVerdictIsNotPutOff) {
+  Scene scene(Scene::Swim());
+  scene.Rumour(7);
+  scene.Verdict(8);
+  const Duration end = scene.HoldEnd();
+  scene.stm.Prolong(scene.now, Scene::kPeer, seconds(5));
+  EXPECT_EQ(scene.HoldEnd(), end);
+}
+
 TEST(StmPause, WhatIsStillToComeIsNoGapYet) {
   Scene scene(Scene::Swim());
   scene.Rumour(7);

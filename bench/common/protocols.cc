@@ -22,6 +22,8 @@ constexpr Rules kNoRules = {.void_deaf_rounds = false,
                             .gossip_at_once = false,
                             .doubt_the_doubted = false,
                             .back_off = false,
+                            .earn_the_return = false,
+                            .await_answers = false,
                             .tell_the_suspect = false};
 
 Config Nekton() {

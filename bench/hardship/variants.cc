@@ -22,6 +22,8 @@ constexpr std::array kParts = {
     Part{"- F answer stale news", [](Config& c) { c.rules.answer_stale_news = false; }},
     Part{"- G gossip at once", [](Config& c) { c.rules.gossip_at_once = false; }},
     Part{"- H back off", [](Config& c) { c.rules.back_off = false; }},
+    Part{"- I earn the return", [](Config& c) { c.rules.earn_the_return = false; }},
+    Part{"- J await answers", [](Config& c) { c.rules.await_answers = false; }},
     Part{"- telling the suspect", [](Config& c) { c.rules.tell_the_suspect = false; }},
     Part{"- A and B", [](Config& c) { c.rules.void_deaf_rounds = c.rules.excuse_deafness = false; }},
     Part{"- local health", [](Config& c) { c.local_health_max = 0; }},
