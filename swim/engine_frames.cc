@@ -200,7 +200,8 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
       break;
   }
   const bool answered = frame.type == FrameType::kPing || frame.type == FrameType::kHeartbeat;
-  if (!answered && !answers_.empty()) {
+  // Of two that hold each other dead, and neither of whom refutes yet, each would answer the other's answers.
+  if (!answered && !answers_.empty() && !OnProbation()) {
     Send(out, from, Header(FrameType::kGossip, 0), Purpose::kGossip, answers_, false);
   }
   if ((frame.flags & kFlagStranger) != 0) OnStranger(out, sender);

@@ -39,10 +39,10 @@ TEST(ProbationTest, TheFirstReturnIsFreeAndTheOthersWaitEverLonger) {
 TEST(ProbationTest, TroubleBeginsTheWaitAnew) {
   Probation probation;
   for (std::uint64_t i = 0; i < 2; ++i) {
-    probation.Condemned(kStart, i);
+    probation.Condemned(kStart + i * seconds(20), i);
     if (i == 0) probation.Refuted(kStart);
   }
-  EXPECT_FALSE(probation.Waits(kStart)) << "it never had any: the others were wrong";
+  EXPECT_FALSE(probation.Waits(kStart + seconds(20))) << "it never had any: the others were wrong";
   probation.Trouble(kStart);
   EXPECT_TRUE(probation.Waits(kStart + seconds(29)));
   probation.Trouble(kStart + seconds(29));
@@ -82,6 +82,7 @@ TEST(EngineProbation, ASecondDeathInTroubleIsRefutedOnceTheLinkHasBeenGoodForAWh
     SufferAVoidRound(rig);
     rig.Gossip(rig[1], {Dead(rig.self, {&rig[1], &rig[2]})});
     EXPECT_EQ(Incarnation(rig), 1u) << "the first time at once";
+    rig.Run(seconds(15));
     SufferAVoidRound(rig);
     const Instant trouble = rig.now.boot;
     rig.Gossip(rig[1], {Dead(rig.self, {&rig[1], &rig[2]}, 1)});
@@ -115,6 +116,7 @@ TEST(EngineProbation, ADeathThatItsRefutationCameTooLateForCountsAsWell) {
   Rig rig;
   rig.Know(6);
   for (const std::uint64_t i : {0u, 1u}) {
+    rig.Run(seconds(10));
     SufferAVoidRound(rig);
     rig.Gossip(rig[1], {Suspect(rig.self, {&rig[1]}, i)});
     EXPECT_EQ(Incarnation(rig), i + 1);
@@ -131,6 +133,7 @@ TEST(EngineProbation, AGoodbyeIsSaidAtOnce) {
   Rig rig;
   rig.Know(6);
   for (const std::uint64_t i : {0u, 1u}) {
+    rig.Run(seconds(15));
     SufferAVoidRound(rig);
     rig.Gossip(rig[1], {Dead(rig.self, {&rig[1], &rig[2]}, i)});
   }
