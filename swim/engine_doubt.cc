@@ -5,12 +5,13 @@
 
 namespace nekton {
 
-// Half the margin before its hold ends a hearer asks (rule E).
+// Half the margin before its hold ends a hearer asks (rule E), and at its end it looks whether it was answered (J).
 void Engine::Impl::ScheduleQuestion(PeerId suspect) {
   if (config_.beats() || !config_.rules.accusers_go_on) return;  // with heartbeats everybody has evidence of its own
   const auto hold = stm_.HoldOf(suspect);
   if (hold.has_value() && hold->running) {
-    row_timers_.Set(suspect, std::max(now_.boot, hold->end - config_.hearer_margin / 2));
+    const bool asked = questions_.StateOf(suspect) != OpenQuestions::State::kNone;
+    row_timers_.Set(suspect, std::max(now_.boot, hold->end - (asked ? Duration{} : config_.hearer_margin / 2)));
   }
 }
 
