@@ -269,6 +269,8 @@ absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox
         if constexpr (std::is_same_v<Order, Reconfigure>) return Swap(out, order);
         if constexpr (std::is_same_v<Order, Watch>) return TakeWatch(out, order);
         if constexpr (std::is_same_v<Order, Unwatch>) return TakeUnwatch(out, order);
+        if constexpr (std::is_same_v<Order, SetTag> || std::is_same_v<Order, EraseTag>) return TakeTag(out, order);
+        if constexpr (std::is_same_v<Order, SetTags>) return TakeTags(out, order.tags);
       },
       command);
   Finish(out);

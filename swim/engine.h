@@ -35,6 +35,7 @@
 #include "swim/identities.h"
 #include "swim/member_explanation.h"
 #include "swim/outbox.h"
+#include "swim/user_data.h"
 
 namespace nekton {
 
@@ -102,7 +103,7 @@ struct Watch {
 struct Unwatch {
   std::string member;
 };
-using Command = std::variant<Join, Leave, Observe, Reconfigure, Watch, Unwatch>;
+using Command = std::variant<Join, Leave, Observe, Reconfigure, Watch, Unwatch, SetTag, EraseTag, SetTags>;
 
 // Names a store request (views, leases: later parts of the engine's contract; no engine emits one yet).
 using StoreId = std::uint64_t;

@@ -14,9 +14,11 @@
 //   engine_leave.cc     saying goodbye
 //   engine_observe.cc   what the application has seen, and why a member is in its state
 //   engine_watch.cc     levels of suspicion from pulses, and pulses for who watches us
+//   engine_tags.cc      our own tags, changed while we run
 #pragma once
 
 #include <bitset>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -367,6 +369,12 @@ class Engine::Impl {
   void EndWatch(Outbox& out, PeerId row, absl::Status why);
   void TellEnded(Outbox& out, PeerId row, absl::Status why);
   void TellOfWatch(Outbox& out, PeerId row, Event event);
+
+  // --- engine_tags.cc
+  absl::Status TakeTag(Outbox& out, const SetTag& order);
+  absl::Status TakeTag(Outbox& out, const EraseTag& order);
+  absl::Status TakeTags(Outbox& out, std::map<std::string, std::string> tags);
+  std::map<std::string, std::string> OwnTags() const;
 
   // --- engine_leave.cc
   absl::Status BeginLeave(Outbox& out, const Leave& leave);

@@ -255,7 +255,8 @@ void Engine::Impl::ApplyNewer(Outbox& out, PeerId row, const Update& update, Sou
       stm_.Refute(now_, row, update.key, changes_);
       Commit(out);
     }
-    if (before == MemberStatus::kActive && (moved || retagged)) Emit(out, EventKind::kUpdated, row, before, {});
+    const bool present = before == MemberStatus::kActive || before == MemberStatus::kSuspect;
+    if (present && (moved || retagged)) Emit(out, EventKind::kUpdated, row, before, {});
     PassOn(row, source);
     return;
   }
@@ -284,7 +285,7 @@ bool Engine::Impl::ApplySame(Outbox& out, PeerId row, const Update& update, Sour
         const bool changed = table_[row].who->tags != update.tags || table_[row].address != update.address;
         if (!TakeAddress(out, row, update)) return false;
         TakeDetails(row, update);
-        if (changed && status == MemberStatus::kActive) Emit(out, EventKind::kUpdated, row, status, {});
+        if (changed && table_.IsAlive(row)) Emit(out, EventKind::kUpdated, row, status, {});
         PassOn(row, source);
       }
       if (update.address > table_[row].address && status != MemberStatus::kLeft) {  // see ApplyAboutSelf

@@ -42,7 +42,7 @@ enum class EventKind : std::uint8_t {
   kLeft,          // it said goodbye
   kRestarted,     // a higher generation of its name
   kReplaced,      // another name took its address; it is INACTIVE from here on
-  kUpdated,       // its tags or its address changed, nothing else
+  kUpdated,       // the tags or the address of a member that is ACTIVE or SUSPECT changed; of ourselves, too
   kForgotten,     // its tombstone ended; it is in no list any more
   kAccused,       // we ourselves were accused, and refuted it
   kDisplaced,     // another process took our name with a higher generation; we are no member any more

@@ -364,6 +364,31 @@ absl::StatusOr<double> Node::Level(std::string member, Duration timeout) {
   return asked.ok() ? *result : asked;
 }
 
+absl::Status Node::SetTagAsync(std::string key, std::string value, std::function<void(const absl::Status&)> done) {
+  return impl_->OrderAsync(nekton::SetTag{std::move(key), std::move(value)}, std::move(done));
+}
+
+absl::Status Node::SetTag(std::string key, std::string value, Duration timeout) {
+  return impl_->Order("SetTag()", timeout, nekton::SetTag{std::move(key), std::move(value)});
+}
+
+absl::Status Node::EraseTagAsync(std::string key, std::function<void(const absl::Status&)> done) {
+  return impl_->OrderAsync(nekton::EraseTag{std::move(key)}, std::move(done));
+}
+
+absl::Status Node::EraseTag(std::string key, Duration timeout) {
+  return impl_->Order("EraseTag()", timeout, nekton::EraseTag{std::move(key)});
+}
+
+absl::Status Node::SetTagsAsync(std::map<std::string, std::string> tags,
+                                std::function<void(const absl::Status&)> done) {
+  return impl_->OrderAsync(nekton::SetTags{std::move(tags)}, std::move(done));
+}
+
+absl::Status Node::SetTags(std::map<std::string, std::string> tags, Duration timeout) {
+  return impl_->Order("SetTags()", timeout, nekton::SetTags{std::move(tags)});
+}
+
 void Node::Stop() { impl_->Stop(); }
 
 std::vector<CounterValue> Node::Counters() const {

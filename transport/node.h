@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -140,6 +141,15 @@ class Node {
   // The level now (swim/engine.h), also of members that nobody watches. Errors and places as Explain.
   absl::Status LevelAsync(std::string member, std::function<void(const absl::StatusOr<double>&)> done);
   absl::StatusOr<double> Level(std::string member, Duration timeout = std::chrono::seconds(1));
+
+  // Changes our own tags (swim/user_data.h): one of them, or all. Statuses: the engine's. Errors and places as Observe.
+  absl::Status SetTagAsync(std::string key, std::string value, std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status SetTag(std::string key, std::string value, Duration timeout = std::chrono::seconds(1));
+  absl::Status EraseTagAsync(std::string key, std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status EraseTag(std::string key, Duration timeout = std::chrono::seconds(1));
+  absl::Status SetTagsAsync(std::map<std::string, std::string> tags,
+                            std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status SetTags(std::map<std::string, std::string> tags, Duration timeout = std::chrono::seconds(1));
 
   // Ends the node without a goodbye. Any thread, any state, any number of times, also two threads at once. When it has
   // returned no callback is running (but the one that called it) and none will come. Start: the loop's thread is gone.
