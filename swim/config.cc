@@ -54,7 +54,7 @@ constexpr Duration kDurationMax = 24h;
 constexpr Duration kHoldSlack = 500ms;
 constexpr std::size_t kDatagramMin = 512;
 constexpr std::size_t kDatagramMax = 65507;  // of UDP over IPv4
-constexpr std::size_t kPingSize = 28;
+constexpr std::size_t kPingSize = 28 + kDigestPartSize;
 constexpr std::size_t kMembersMax = 10000000;
 constexpr std::size_t kBeatMembersMax = 64;
 static_assert(kFixedMax < kDatagramMin);
@@ -346,6 +346,7 @@ void CheckDissemination(const Config& c, Check& check) {
   check.Range("gossip_interval", c.gossip_interval, Duration(1ms), kDurationMax);
   check.AtMost("gossip_interval", c.gossip_interval, "period", c.period);
   check.Count("digest_patience", c.digest_patience, 1, 1000);
+  check.Range("broadcast_keep", c.broadcast_keep, Duration(1s), kBroadcastKeepMax);
 }
 
 void CheckJoining(const Config& c, Check& check) {

@@ -115,6 +115,8 @@ struct Config {
   std::uint32_t gossip_fanout = 3;  // members per gossip round
   Duration gossip_interval = std::chrono::milliseconds(200);
   std::uint32_t digest_patience = 5;  // periods of a quiet table before a differing digest causes a sync
+  // So long a broadcast of ours is kept by everybody (swim/user_data.h), 1 s to 24 h; the same in all members.
+  Duration broadcast_keep = std::chrono::hours(1);
 
   // Joining, leaving, coming back.
   Duration join_backoff_min = std::chrono::milliseconds(250);

@@ -59,6 +59,15 @@ namespace nekton {
   X(kUpdatesUnknownKind, "updates_unknown_kind")         \
   X(kUpdatesDisplaced, "updates_displaced_at_bound")     \
   X(kMembersRefused, "members_refused_full")             \
+  X(kNewsBytesSent, "news_bytes_sent")                   \
+  X(kBroadcastBytesSent, "broadcast_bytes_sent")         \
+  X(kBroadcastsOwn, "broadcasts_own")                    \
+  X(kBroadcastsHeard, "broadcasts_heard")                \
+  X(kBroadcastsKnown, "broadcasts_known")                \
+  X(kBroadcastsStale, "broadcasts_stale")                \
+  X(kBroadcastsRefused, "broadcasts_refused")            \
+  X(kBroadcastsDisplaced, "broadcasts_displaced")        \
+  X(kBroadcastSyncsSent, "broadcast_syncs_sent")         \
   X(kBadShort, "bad_too_short")                          \
   X(kBadLabel, "bad_label")                              \
   X(kBadVersion, "bad_version")                          \

@@ -65,6 +65,8 @@ std::uint64_t Engine::version() const { return impl_->table().version(); }
 MemberPtr Engine::Self() const { return impl_->table().Info(kSelf); }
 Contact Engine::contact() const { return impl_->contact(); }
 
+std::vector<BroadcastInfo> Engine::HeldBroadcasts(const Tick& now) const { return impl_->HeldBroadcasts(now); }
+
 std::vector<MemberPtr> Engine::Members() const {
   std::vector<MemberPtr> members;
   members.reserve(size());
@@ -86,6 +88,7 @@ Engine::Impl::Impl(const Config& config, const Address& self, std::shared_ptr<Id
              config.phi_threshold),
       phi_(MakePhi(config)),
       detector_(DetectorOf(config.detector)),
+      broadcasts_(config.period * kSettlePeriods),
       rounds_(static_cast<std::uint32_t>(random_.Next())),
       suspicions_(std::min<std::size_t>(config.confirmers + 1, kAccusersMax)),
       health_(config.local_health_max),
@@ -101,6 +104,8 @@ bool Engine::Impl::Begin(const Tick& now, Outbox& out) {
   const Instant due = std::max(wake_, now_.boot);
   now_ = now;
   answers_.clear();
+  heard_parts_.Clear();
+  broadcasts_.Advance(now.boot);
   if (phase_ == Phase::kIdle) {
     phase_ = Phase::kRunning;
     const double phase = random_.Unit() * static_cast<double>(config_.period.count());
@@ -157,6 +162,7 @@ void Engine::Impl::NoticeContact(Outbox& out) {
 // We did not run for `overshoot`: no round of that time proves anything about anybody.
 void Engine::Impl::NoticePause(Outbox& out, Duration overshoot) {
   ++counters_[Counter::kPauses];
+  stale_input_ = true;
   rounds_.ForEachOpen([&](ProbeRound& round) {
     ++counters_[Counter::kRoundsVoid];
     rounds_.Close(round, now_.boot + config_.period);
@@ -206,6 +212,7 @@ Instant Engine::Impl::ComputeWake() const {
 
 void Engine::Impl::Wake(const Tick& now, Outbox& out) {
   if (!Begin(now, out)) return;
+  stale_input_ = false;  // a shell hands over first what waited
   RunTimers(out);
   Finish(out);
 }
@@ -235,7 +242,8 @@ void Engine::Impl::RunTimers(Outbox& out) {
 void Engine::Impl::GossipIfDue(Outbox& out) {
   next_gossip_ = kNever;
   if (probes_held_ || Alone()) return;
-  if (news_.empty() || table_.ring_size() == 0) {
+  const auto nothing = [this] { return news_.empty() && !broadcasts_.has_news(); };
+  if (nothing() || table_.ring_size() == 0) {
     gossip_due_ = now_.boot + config_.gossip_interval;
     return;
   }
@@ -249,10 +257,10 @@ void Engine::Impl::GossipIfDue(Outbox& out) {
   // Distinct members: steps from a random start through the shuffled ring.
   const std::uint32_t fanout = std::min(config_.gossip_fanout, table_.ring_size());
   const std::uint32_t start = random_.Below(table_.ring_size());
-  for (std::uint32_t i = 0; i < fanout && !news_.empty(); ++i) {
+  for (std::uint32_t i = 0; i < fanout && !nothing(); ++i) {
     Send(out, table_[table_.RingAt(start + i)].address, Header(FrameType::kGossip, 0), Purpose::kGossip, {}, true);
   }
-  if (!news_.empty()) next_gossip_ = now_.boot + config_.gossip_interval;
+  if (!nothing()) next_gossip_ = now_.boot + config_.gossip_interval;
 }
 
 absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox& out) {
@@ -271,6 +279,7 @@ absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox
         if constexpr (std::is_same_v<Order, Unwatch>) return TakeUnwatch(out, order);
         if constexpr (std::is_same_v<Order, SetTag> || std::is_same_v<Order, EraseTag>) return TakeTag(out, order);
         if constexpr (std::is_same_v<Order, SetTags>) return TakeTags(out, order.tags);
+        if constexpr (std::is_same_v<Order, Broadcast>) return TakeBroadcast(out, order);
       },
       command);
   Finish(out);

@@ -103,7 +103,7 @@ struct Watch {
 struct Unwatch {
   std::string member;
 };
-using Command = std::variant<Join, Leave, Observe, Reconfigure, Watch, Unwatch, SetTag, EraseTag, SetTags>;
+using Command = std::variant<Join, Leave, Observe, Reconfigure, Watch, Unwatch, SetTag, EraseTag, SetTags, Broadcast>;
 
 // Names a store request (views, leases: later parts of the engine's contract; no engine emits one yet).
 using StoreId = std::uint64_t;
@@ -162,6 +162,8 @@ class Engine {
   MemberPtr Self() const;
   std::size_t size() const;   // rows: ACTIVE, SUSPECT, INACTIVE and LEFT, self included
   std::size_t alive() const;  // ACTIVE and SUSPECT, self included
+  // The latest broadcast of each key that is held: what a user reads anew who has lost events. O(keys).
+  std::vector<BroadcastInfo> HeldBroadcasts(const Tick& now) const;
   Contact contact() const;    // how much of the group is reached; after a leave: as it was
   // Equal where the ACTIVE and SUSPECT rows are equal (with heartbeats: all rows but the LEFT, whatever their states).
   std::uint32_t digest() const;

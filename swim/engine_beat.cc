@@ -231,6 +231,7 @@ void Engine::Impl::OnHeartbeat(Outbox& out, const Address& from, const Frame& fr
     Send(out, from, Header(FrameType::kGossip, 0), Purpose::kGossip, answers_, false);
   }
   CompareTables(out, frame.digest != table_.digest(), sender);
+  CompareBroadcasts(out, heard_parts_.digest != broadcasts_.digest(), sender);
 }
 
 // Its connection closed, or its port refused one: a kDead, which begins a hold and ends none.

@@ -45,14 +45,13 @@ void Engine::Impl::Send(Outbox& out, const Address& to, const Frame& frame, Purp
   const std::size_t offset = out.arena().size();
   FrameWriter writer(frame, config_.datagram_max, out.arena());
   const bool probes = frame.type == FrameType::kPing || frame.type == FrameType::kPingReq;
+  if (frame.type == FrameType::kPing || frame.type == FrameType::kHeartbeat) AddDigest(writer);
   for (const PeerId row : forced) {
     if (Alone() && row != kSelf && table_[row].address != to) continue;
     const bool accuse = table_[row].status == MemberStatus::kSuspect && (probes || table_[row].address == to);
     AddNews(writer, accuse ? SuspicionOf(row) : NewsOf(row));
   }
-  if (piggyback && !news_.empty() && !Alone()) {
-    news_.Fill(SendsPerUpdate(), [&](PeerId row) { return AddNews(writer, NewsOf(row)); });
-  }
+  if (piggyback && !Alone()) Piggyback(writer);
   const std::uint32_t checksum = writer.Finish();
   out.AddDatagram(to, offset);
   const std::size_t size = out.arena().size() - offset;
@@ -205,7 +204,10 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
     Send(out, from, Header(FrameType::kGossip, 0), Purpose::kGossip, answers_, false);
   }
   if ((frame.flags & kFlagStranger) != 0) OnStranger(out, sender);
-  if (frame.type == FrameType::kAck) CompareTables(out, (frame.flags & kFlagDiffers) != 0, sender);
+  if (frame.type == FrameType::kAck) {
+    CompareTables(out, (frame.flags & kFlagDiffers) != 0, sender);
+    CompareBroadcasts(out, (frame.flags & kFlagOtherBroadcasts) != 0, sender);
+  }
   Finish(out);
 }
 
@@ -228,6 +230,7 @@ void Engine::Impl::OnPing(Outbox& out, const Address& from, const Frame& frame, 
   Frame ack = Header(FrameType::kAck, frame.sequence);
   if (sender == kNoPeer) ack.flags |= kFlagStranger;
   if (frame.digest != table_.digest()) ack.flags |= kFlagDiffers;
+  if (heard_parts_.digest != broadcasts_.digest()) ack.flags |= kFlagOtherBroadcasts;
   if (config_.probing == Probing::kStaggered && ProbeRounds::IsFirst(frame.sequence)) {
     ack.shift = stagger_.ShiftFor(frame.sender, now_.boot, config_.period);
     if (ack.shift != 0) ack.flags |= kFlagShift;

@@ -15,6 +15,7 @@
 //   engine_observe.cc   what the application has seen, and why a member is in its state
 //   engine_watch.cc     levels of suspicion from pulses, and pulses for who watches us
 //   engine_tags.cc      our own tags, changed while we run
+//   engine_broadcast.cc broadcasts: said, heard, passed on, mended
 #pragma once
 
 #include <bitset>
@@ -30,6 +31,7 @@
 #include "phi/fixed_deadline.h"
 #include "stm/deadlines.h"
 #include "stm/stm.h"
+#include "swim/broadcasts.h"
 #include "swim/companions.h"
 #include "swim/dissemination.h"
 #include "swim/echoes.h"
@@ -82,6 +84,7 @@ class Engine::Impl {
   MemberTable& table() { return table_; }
   const MemberTable& table() const { return table_; }
   const Contact& contact() const { return isolation_.contact(); }
+  std::vector<BroadcastInfo> HeldBroadcasts(const Tick& now) const;
 
  private:
   friend class Engine;
@@ -94,7 +97,7 @@ class Engine::Impl {
     kCatchUp,  // a sync that made up for what only we had missed
   };
   // What an exchange of ours is for.
-  enum class Errand : std::uint8_t { kContact, kRepair, kQuestion, kStreamPing };
+  enum class Errand : std::uint8_t { kContact, kRepair, kQuestion, kStreamPing, kBroadcasts };
   using Leaves = std::bitset<TableSums::kLeaves>;
   struct Exchange {
     Errand errand = Errand::kContact;
@@ -124,6 +127,9 @@ class Engine::Impl {
   // So many attempts to join at once, so that dead seeds, however many, leave streams for the rest of us.
   static constexpr std::size_t kContactsAtOnce = 32;
   using Rows = absl::InlinedVector<PeerId, 16>;
+  // After so long a broadcast that somebody lacks is a difference, and so many acks in a row that say so are believed.
+  static constexpr int kSettlePeriods = 2;
+  static constexpr std::uint32_t kDifferingMax = 2;
   // So long deafness excuses (rules A and B). Then it is the others who are gone: a lone survivor learns it in the end.
   static constexpr int kDeafPeriodsMax = 60;
   // So many rounds are to be answered until we reach the others again. One answer is not enough: where a few are cut off
@@ -376,6 +382,19 @@ class Engine::Impl {
   absl::Status TakeTags(Outbox& out, std::map<std::string, std::string> tags);
   std::map<std::string, std::string> OwnTags() const;
 
+  // --- engine_broadcast.cc
+  absl::Status TakeBroadcast(Outbox& out, const Broadcast& order);
+  void ApplyParts(Outbox& out, std::span<const std::byte> updates, Source source);
+  void HearBroadcast(Outbox& out, const BroadcastPart& part, Source source);
+  void TellOfBroadcast(Outbox& out, const BroadcastPart& part, bool replayed);
+  void Piggyback(FrameWriter& writer);
+  void AddNewsUntil(FrameWriter& writer, std::size_t leave);
+  void AddBroadcastsUntil(FrameWriter& writer, std::size_t leave);
+  void AddDigest(FrameWriter& writer);
+  void CompareBroadcasts(Outbox& out, bool differ, PeerId sender);
+  void SyncBroadcasts(Outbox& out, const Address& with, bool reunion);
+  void AddPartsOfSync(FrameWriter& writer, FrameType type) const;
+
   // --- engine_leave.cc
   absl::Status BeginLeave(Outbox& out, const Leave& leave);
   void LeaveTick(Outbox& out);
@@ -399,6 +418,8 @@ class Engine::Impl {
   Watches watches_;
   Watchers watchers_;
   Dissemination news_;
+  Broadcasts broadcasts_;
+  bool broadcasts_first_ = false;  // in the next datagram that has to carry of both
   ProbeRounds rounds_;
   Stagger stagger_;
   Relays relays_;
@@ -444,6 +465,7 @@ class Engine::Impl {
   std::uint32_t unanswered_ = 0;  // void rounds of ours, less the answered ones since; up to kUnansweredMax
   bool buried_ = false;           // by an update of the frame in hand
   bool probes_held_ = false;      // HoldProbes
+  bool stale_input_ = false;      // what comes waited while we stood still, until the next wake
 
   Instant next_period_ = kNever;
   Instant next_gossip_ = kNever;  // kNever: nothing to send
@@ -456,6 +478,9 @@ class Engine::Impl {
   bool repairing_ = false;  // a repair exchange is under way
   Instant next_repair_{};
   Instant next_introduction_{};
+  std::uint32_t differing_ = 0;      // acks in a row that say that broadcasts differ
+  bool mending_broadcasts_ = false;  // an exchange for it is under way
+  Instant next_broadcast_sync_{};
   Instant next_question_ = kNever;  // of a newcomer, to who let it in
   Address question_to_;
   std::uint32_t idle_questions_ = 0;
@@ -471,6 +496,7 @@ class Engine::Impl {
   // Scratch, reused by every input.
   std::vector<StateChange> changes_;
   Rows answers_;  // rows whose news goes back to the sender of the frame in hand
+  HeardParts heard_parts_;
 };
 
 // An ACTIVE member that fits: a few random picks, then a bounded walk.

@@ -193,10 +193,13 @@ void Engine::Impl::Answer(const Tick& now, ExchangeId id, const absl::Status& st
     if (result.ok()) {
       OnSyncReply(out, exchange, frame);
       if (AskForLeaves(out, exchange, frame)) return Finish(out);
+      // What it brings is news to others where that of the exchange before was.
+      if (!heard_parts_.wanted.empty()) SyncBroadcasts(out, exchange.address, exchange.join || exchange.reconnect);
     } else {
       ++counters_[Counter::kSyncsFailed];
     }
     if (exchange.errand == Errand::kRepair) repairing_ = false;
+    if (exchange.errand == Errand::kBroadcasts) mending_broadcasts_ = false;
     if (exchange.errand == Errand::kContact) {
       ContactDone(out, exchange, result);
       EndJoinCalls(out);

@@ -60,6 +60,7 @@ std::vector<std::byte> Engine::Impl::EncodeRows(Frame frame, const Leaves* only)
       if (news.kind == kind) writer.Add(news);
     }
   }
+  AddPartsOfSync(writer, frame.type);
   writer.Finish();
   return bytes;
 }
@@ -173,9 +174,8 @@ void Engine::Impl::OnSyncReply(Outbox& out, const Exchange& exchange, const Fram
   const bool newcomer = !joined_;
   if (newcomer && exchange.join) host_generation_ = GenerationOfSender(frame);
   ApplyUpdates(out, frame.updates, exchange.reconnect ? Source::kNews : Source::kCatchUp);
-  if (Outdated() && phase_ == Phase::kRunning && (frame.flags & kFlagSums) == 0) {
-    DropGhosts(out, exchange.leaves, frame);
-  }
+  const bool of_rows = (frame.flags & kFlagSums) == 0 && exchange.errand != Errand::kBroadcasts;
+  if (Outdated() && phase_ == Phase::kRunning && of_rows) DropGhosts(out, exchange.leaves, frame);
   Joined();  // not before: see ApplyAboutSelf
   const bool learned = table_.version() != before || frame.groups != 0;
   if (exchange.errand == Errand::kQuestion || (newcomer && exchange.join)) AskAgain(exchange.address, learned);

@@ -16,6 +16,8 @@ void Engine::Impl::ApplyUpdates(Outbox& out, std::span<const std::byte> updates,
   Update update;
   while (phase_ != Phase::kGone && reader.Next(&update)) ApplyUpdate(out, update, source);
   counters_[Counter::kUpdatesUnknownKind] += reader.unknown();
+  heard_parts_.Clear();
+  if (reader.parts() != 0) ApplyParts(out, updates, source);
 }
 
 // No counter may be driven to its end by one forged or broken number.

@@ -174,6 +174,17 @@ std::string ContactText(const Contact& contact) {
   return absl::StrCat("we reach ", contact.reachable, " of ", Count(contact.known, "member"));
 }
 
+constexpr std::size_t kShownMax = 60;  // bytes of a broadcast
+
+std::string BroadcastText(const Event& event) {
+  if (event.broadcast == nullptr) return "a broadcast";
+  const BroadcastInfo& said = *event.broadcast;
+  const bool cut = said.bytes.size() > kShownMax;
+  return absl::StrCat(Printable(said.origin), " broadcast ", Printable(said.key), " (",
+                      Count(said.bytes.size(), "byte"), said.replayed ? ", before we joined" : "",
+                      "): ", Printable(std::string_view(said.bytes).substr(0, kShownMax)), cut ? "..." : "");
+}
+
 }  // namespace
 
 std::string_view Name(MemberStatus status) {
@@ -191,10 +202,10 @@ std::string_view Name(MemberStatus status) {
 }
 
 std::string_view Name(EventKind kind) {
-  static constexpr std::array<std::string_view, 23> kNames = {
-      "joined",    "suspected",   "recovered", "failed",        "left",        "restarted",  "replaced", "updated",
-      "forgotten", "accused",     "displaced", "name_conflict", "join_result", "leave_done", "paused",   "stream_only",
-      "level",     "watch_ended", "foreign",   "isolated",      "rejoined",    "join_done",  "resync"};
+  static constexpr std::array<std::string_view, 24> kNames = {
+      "joined",    "suspected",   "recovered", "failed",        "left",        "restarted",  "replaced",  "updated",
+      "forgotten", "accused",     "displaced", "name_conflict", "join_result", "leave_done", "paused",    "stream_only",
+      "level",     "watch_ended", "foreign",   "isolated",      "rejoined",    "join_done",  "broadcast", "resync"};
   static_assert(kNames.size() == static_cast<std::size_t>(EventKind::kResync) + 1);
   const auto i = static_cast<std::size_t>(kind);
   return i < kNames.size() ? kNames[i] : "?";
@@ -249,6 +260,8 @@ std::string Describe(const Event& event) {
       return absl::StrCat("rejoined: ", ContactText(event.contact));
     case EventKind::kJoinDone:
       return JoinDoneText(event);
+    case EventKind::kBroadcast:
+      return BroadcastText(event);
     case EventKind::kResync:
       return "events before this one were lost: read the members anew";
   }

@@ -57,6 +57,7 @@ enum class EventKind : std::uint8_t {
   kIsolated,      // we have reached too few of the group for some time (Config::isolation_share): stop what needs it
   kRejoined,      // and enough again, for as long
   kJoinDone,      // what became of a call of Join with a limit (swim/engine.h); a node tells the caller instead
+  kBroadcast,     // a broadcast (swim/user_data.h)
   kResync,        // events before this one were lost at a bound of the shell: read Members() anew; no engine emits it
 };
 std::string_view Name(EventKind kind);  // "joined", "suspected", ...
@@ -88,6 +89,15 @@ struct JoinOutcome {
   friend bool operator==(const JoinOutcome&, const JoinOutcome&) = default;
 };
 
+// A broadcast as it is delivered.
+struct BroadcastInfo {
+  std::string origin;            // the name of the member that said it
+  std::uint64_t generation = 0;  // its, when it did
+  std::string key;
+  std::string bytes;
+  bool replayed = false;  // the group held it when we joined, or it is read; else it was on its way while we were there
+};
+
 struct Event {
   EventKind kind = EventKind::kJoined;
   Instant at{};
@@ -105,6 +115,8 @@ struct Event {
   double threshold = 0;  // kLevel: which one
   double level = 0;      // what the level is now
   bool rose = false;     // reached it; else fell below it
+
+  std::shared_ptr<const BroadcastInfo> broadcast;  // kBroadcast; `member` is its origin, null if that is unknown here
 
   Contact contact;  // kIsolated, kRejoined: how many of how many we reach
 

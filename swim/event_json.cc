@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "absl/strings/escaping.h"
 #include "swim/json_text.h"
 
 namespace nekton {
@@ -61,6 +62,18 @@ std::string OutcomeJson(const JoinOutcome& outcome) {
   return object.Done();
 }
 
+// Text for people, and what it is made of: any bytes.
+void AddBroadcast(const Event& event, JsonObject& object) {
+  if (event.broadcast == nullptr) return;
+  const BroadcastInfo& said = *event.broadcast;
+  object.AddText("origin", said.origin);
+  object.AddNumber("origin_generation", said.generation);
+  object.AddText("key", said.key);
+  object.AddText("text", said.bytes);
+  object.AddText("hex", absl::BytesToHexString(said.bytes));
+  object.AddBool("replayed", said.replayed);
+}
+
 void AddDetails(const Event& event, JsonObject& object) {
   switch (event.kind) {
     case EventKind::kSuspected:
@@ -97,6 +110,8 @@ void AddDetails(const Event& event, JsonObject& object) {
     case EventKind::kRejoined:
       object.AddNumber("reachable", event.contact.reachable);
       return object.AddNumber("known", event.contact.known);
+    case EventKind::kBroadcast:
+      return AddBroadcast(event, object);
     case EventKind::kPaused:
       return object.Add("duration_s", JsonSeconds(event.duration));
     case EventKind::kJoined:

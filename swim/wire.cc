@@ -269,14 +269,29 @@ FrameWriter::FrameWriter(const Frame& frame, std::size_t limit, std::vector<std:
 }
 
 bool FrameWriter::Add(const Update& update) {
-  const std::size_t size = EncodedSize(update);
-  if (size == 0 || size > room()) return false;
-  const std::size_t at = bytes_.size();
-  bytes_.resize(at + size);
-  ByteWriter writer(bytes_.data() + at);
+  std::byte* at = Room(EncodedSize(update));
+  if (at == nullptr) return false;
+  ByteWriter writer(at);
   WriteUpdate(update, writer);
   assert(writer.at() == bytes_.data() + bytes_.size());
   return true;
+}
+
+bool FrameWriter::Add(const BroadcastPart& part) {
+  std::byte* at = Room(EncodedSize(part));
+  if (at == nullptr) return false;
+  ByteWriter writer(at);
+  WritePart(part, writer);
+  assert(writer.at() == bytes_.data() + bytes_.size());
+  return true;
+}
+
+// So many bytes more; null where they do not fit, or are none.
+std::byte* FrameWriter::Room(std::size_t size) {
+  if (size == 0 || size > room()) return nullptr;
+  const std::size_t at = bytes_.size();
+  bytes_.resize(at + size);
+  return bytes_.data() + at;
 }
 
 std::size_t FrameWriter::room() const { return limit_ > size() ? limit_ - size() : 0; }
@@ -304,8 +319,8 @@ bool UpdateReader::Next(Update* update) {
   while (reader.left() != 0) {
     const Found found = ReadUpdate(reader, *update);
     rest_ = found == Found::kBad ? std::span<const std::byte>() : reader.rest();
-    if (found != Found::kUnknown) return found == Found::kUpdate;
-    ++unknown_;
+    if (found == Found::kUpdate || found == Found::kBad) return found == Found::kUpdate;
+    ++(found == Found::kPart ? parts_ : unknown_);
   }
   return false;
 }

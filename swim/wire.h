@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "swim/message.h"
+#include "swim/wire_broadcast.h"
 
 namespace nekton {
 
@@ -32,21 +33,26 @@ class FrameWriter {
   FrameWriter(const Frame& frame, std::size_t limit, std::vector<std::byte>& bytes);
   // Appends one update if it fits whole; false: nothing was written, for it does not fit or has EncodedSize 0.
   bool Add(const Update& update);
+  bool Add(const BroadcastPart& part);
   std::size_t room() const;  // bytes left for updates
   std::size_t size() const;  // of the frame, its checksum included
   // Appends the checksum and returns it.
   std::uint32_t Finish();
 
  private:
+  std::byte* Room(std::size_t size);
+
   std::vector<std::byte>& bytes_;
   std::size_t begin_;
   std::size_t limit_;
   bool finished_ = false;
 };
 
+// A frame whose type adds nothing, without updates.
+inline constexpr std::size_t kBareFrameSize = 24;
 // The largest frame without updates (a refusal with its text).
 inline constexpr std::size_t kFixedMax = 226;
-// The largest update, its kind and length included; without tags it is at most 248 bytes.
+// The largest update of a member, its kind and length included; without tags it is at most 248 bytes.
 inline constexpr std::size_t kUpdateMax = 692;
 
 // Size of one encoded update, its kind and length included. 0: no decoder would take it, since a field is out of its
@@ -59,16 +65,19 @@ std::size_t EncodedSize(const Update& update);
 Fault DecodeDatagram(std::span<const std::byte> bytes, std::uint32_t label, Frame* frame);
 Fault DecodeStream(std::span<const std::byte> bytes, std::uint32_t label, Frame* frame);
 
-// Walks the updates of a decoded frame. Kinds that we do not know are skipped by their length and counted.
+// Walks the updates of a decoded frame. Kinds that we do not know are skipped by their length and counted; so are those
+// that PartReader reads.
 class UpdateReader {
  public:
   explicit UpdateReader(std::span<const std::byte> updates) : rest_(updates) {}
   bool Next(Update* update);  // false at the end
   std::size_t unknown() const { return unknown_; }
+  std::size_t parts() const { return parts_; }
 
  private:
   std::span<const std::byte> rest_;
   std::size_t unknown_ = 0;
+  std::size_t parts_ = 0;
 };
 
 }  // namespace nekton

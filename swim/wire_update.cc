@@ -190,6 +190,10 @@ Found ReadUpdate(ByteReader& reader, Update& update) {
   if (kind == 0 || size > kBodyMax) return Found::kBad;
   const ByteReader body(reader.Take(size));
   if (!reader.ok()) return Found::kBad;
+  if (IsPart(kind)) {
+    BroadcastPart part;
+    return ReadPart(kind, body, part) ? Found::kPart : Found::kBad;
+  }
   if (!IsKnown(kind)) return Found::kUnknown;
   update = {};
   update.kind = static_cast<UpdateKind>(kind);

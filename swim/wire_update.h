@@ -22,8 +22,9 @@ bool ReadAddress(ByteReader& reader, Address& address);
 // Writes the EncodedSize(update) bytes of an update of which that is not 0.
 void WriteUpdate(const Update& update, ByteWriter& writer);
 
-enum class Found : std::uint8_t { kUpdate, kUnknown, kBad };
-// Reads one update. kUnknown: one of a later version, skipped; kBad: no update, and the reader stands anywhere.
+enum class Found : std::uint8_t { kUpdate, kPart, kUnknown, kBad };
+// Reads one update. kPart: a sound one of swim/wire_broadcast.h, skipped; kUnknown: one of a later version, skipped; kBad:
+// no update, and the reader stands anywhere.
 Found ReadUpdate(ByteReader& reader, Update& update);
 
 }  // namespace nekton

@@ -187,6 +187,8 @@ TEST(ConfigTest, EveryBoundary) {
        [](Config& c) { c.gossip_interval = 1s + 1ns; }},
       {"gossip_interval = 0 s: ", [](Config& c) { c.gossip_interval = 0s; }},
       {"digest_patience = 0: ", [](Config& c) { c.digest_patience = 0; }},
+      {"broadcast_keep = 0.999999999 s: ", [](Config& c) { c.broadcast_keep = 1s - 1ns; }},
+      {"broadcast_keep = 86401 s: ", [](Config& c) { c.broadcast_keep = 24h + 1s; }},
       {"join_backoff_min = 0 s: ", [](Config& c) { c.join_backoff_min = 0s; }},
       {"join_backoff_max = 0.249 s: must not be below join_backoff_min = 0.25 s",
        [](Config& c) { c.join_backoff_max = 249ms; }},
@@ -236,11 +238,11 @@ TEST(ConfigTest, OurOwnRowFitsIntoOneDatagram) {
   Config config = Named();
   config.name = std::string(128, 'n');
   config.tags = {{"k", std::string(508, 'v')}};
-  config.datagram_max = 720;
+  config.datagram_max = 726;
   EXPECT_THAT(Mistakes(config), IsEmpty());
-  config.datagram_max = 719;
-  EXPECT_THAT(Mistakes(config), ElementsAre("datagram_max = 719: a ping that carries this name and these tags takes up "
-                                            "to 720 bytes"));
+  config.datagram_max = 725;
+  EXPECT_THAT(Mistakes(config), ElementsAre("datagram_max = 725: a ping that carries this name and these tags takes up "
+                                            "to 726 bytes"));
 }
 
 TEST(ConfigTest, Seeds) {

@@ -172,6 +172,32 @@ TEST(EventTest, ACallOfJoinTellsWhatBecameOfEachAddress) {
   EXPECT_EQ(Describe(event), "join 7 done: DEADLINE_EXCEEDED: no address let us in: 10.0.0.8:1: refused\\x0a");
 }
 
+TEST(EventTest, ABroadcastShowsWhatCanBeShown) {
+  Event event = Make(EventKind::kBroadcast);
+  auto said = std::make_shared<BroadcastInfo>();
+  said->origin = "gamma";
+  said->generation = 17;
+  said->key = "con\nfig";
+  said->bytes = std::string("v\0\xff", 3);
+  event.broadcast = said;
+  EXPECT_EQ(Describe(event), "gamma broadcast con\\x0afig (3 bytes): v\\x00\xff");
+  const Json json = Json::parse(ToJson(event));
+  EXPECT_EQ(json.at("event"), "broadcast");
+  EXPECT_EQ(json.at("name"), "gamma");
+  EXPECT_EQ(json.at("origin"), "gamma");
+  EXPECT_EQ(json.at("origin_generation"), 17);
+  EXPECT_EQ(json.at("key"), "con\nfig");
+  EXPECT_EQ(json.at("hex"), "7600ff");
+  EXPECT_EQ(json.at("replayed"), false);
+  auto replayed = std::make_shared<BroadcastInfo>(*said);
+  replayed->bytes = std::string(61, 'x');
+  replayed->replayed = true;
+  event.broadcast = replayed;
+  EXPECT_EQ(Describe(event),
+            "gamma broadcast con\\x0afig (61 bytes, before we joined): " + std::string(60, 'x') + "...");
+  EXPECT_EQ(Json::parse(ToJson(event)).at("replayed"), true);
+}
+
 TEST(EventTest, AWatchTellsWhichThresholdWasPassed) {
   Event event = Make(EventKind::kLevel);
   event.threshold = 3;

@@ -155,8 +155,38 @@ std::vector<Update> UpdateSamples() {
   return {alive, bare, suspect, dead, left};
 }
 
+std::vector<BroadcastPart> PartSamples() {
+  BroadcastPart full;
+  full.key = "config";
+  full.origin = "alpha";
+  full.generation = kGeneration;
+  full.counter = 300;
+  full.age = std::chrono::milliseconds(250);
+  full.left = std::chrono::hours(1);
+  full.bytes = std::string_view(
+      "v\0"
+      "7",
+      3);
+  BroadcastPart least;
+  least.key = "k";
+  least.origin = "e";
+  least.generation = 1;
+  least.counter = 1;
+  BroadcastPart digest;
+  digest.kind = PartKind::kDigest;
+  digest.digest = 0xb1b2b3b4;
+  BroadcastPart held;
+  held.kind = PartKind::kHeld;
+  held.ids = Counting(16);
+  BroadcastPart wanted;
+  wanted.kind = PartKind::kWanted;
+  wanted.ids = Counting(8);
+  return {full, least, digest, held, wanted};
+}
+
 std::vector<WireSample> WireSamples() {
   const std::vector<Update> all = UpdateSamples();
+  const std::vector<BroadcastPart> parts = PartSamples();
   const Update& alive = all[0];
   const Update& bare = all[1];
   const Update& suspect = all[2];
@@ -188,13 +218,20 @@ std::vector<WireSample> WireSamples() {
       {"sync_of_sums", true, SyncOfSums(), {bare}},
       {"reply_of_sums", true, ReplyOfSums(), {bare}},
       {"sync_of_leaves", true, SyncOfLeaves(), {bare, suspect}},
+      {"ping_digest", false, Ping(0x0a0b, 0x0c0d0e0f, 0xa1a2a3a4), {}, {parts[2]}},
+      {"ack_broadcasts_differ", false, MakeFrame(FrameType::kAck, 0, 1, kFlagOtherBroadcasts), {}},
+      {"gossip_broadcasts", false, MakeFrame(FrameType::kGossip, 7, 0), {bare}, {parts[0], parts[1]}},
+      {"sync_of_broadcasts", true, Sync(FrameType::kSync, 1, "", kFlagLeaves), {bare}, {parts[0], parts[3]}},
+      {"reply_of_broadcasts", true, Sync(FrameType::kSyncReply, 1, ""), {bare}, {parts[1], parts[4]}},
   };
 }
 
-std::vector<std::byte> Encode(const Frame& frame, std::span<const Update> updates) {
+std::vector<std::byte> Encode(const Frame& frame, std::span<const Update> updates,
+                              std::span<const BroadcastPart> parts) {
   std::vector<std::byte> bytes;
   FrameWriter writer(frame, kSyncBytesMax, bytes);
   for (const Update& update : updates) EXPECT_TRUE(writer.Add(update)) << update.name;
+  for (const BroadcastPart& part : parts) EXPECT_TRUE(writer.Add(part)) << part.key;
   writer.Finish();
   return bytes;
 }
@@ -208,6 +245,21 @@ std::vector<Update> ReadAll(const Frame& frame) {
   UpdateReader reader(frame.updates);
   for (Update update; reader.Next(&update);) updates.push_back(update);
   return updates;
+}
+
+std::vector<std::byte> Encode(const BroadcastPart& part) {
+  std::vector<std::byte> bytes(EncodedSize(part));
+  ByteWriter writer(bytes.data());
+  WritePart(part, writer);
+  EXPECT_EQ(writer.at(), bytes.data() + bytes.size());
+  return bytes;
+}
+
+std::vector<std::vector<std::byte>> ReadAllParts(const Frame& frame) {
+  std::vector<std::vector<std::byte>> parts;
+  PartReader reader(frame.updates);
+  for (BroadcastPart part; reader.Next(&part);) parts.push_back(Encode(part));
+  return parts;
 }
 
 void Reseal(std::vector<std::byte>& bytes) {

@@ -91,12 +91,15 @@ TEST(WireTest, GoldenVectorsBothWays) {
     SCOPED_TRACE(samples[i].name);
     EXPECT_EQ(golden[i].name, samples[i].name);
     EXPECT_EQ(golden[i].way, samples[i].stream ? "stream" : "datagram");
-    const Bytes bytes = Encode(samples[i].frame, samples[i].updates);
+    const Bytes bytes = Encode(samples[i]);
     EXPECT_EQ(Hex(bytes), golden[i].hex);
     Frame frame;
     ASSERT_EQ(DecodeAs(samples[i].stream, bytes, &frame), Fault::kNone);
     ExpectSame(frame, samples[i].frame);
     EXPECT_EQ(ReadAll(frame), samples[i].updates);
+    std::vector<Bytes> parts;
+    for (const BroadcastPart& part : samples[i].parts) parts.push_back(Encode(part));
+    EXPECT_EQ(ReadAllParts(frame), parts);
   }
 }
 
@@ -111,7 +114,7 @@ TEST(WireTest, SizesOfTheSteadyState) {
 
 TEST(WireTest, EverySingleByteErrorIsCaught) {
   for (const WireSample& sample : WireSamples()) {
-    Bytes bytes = Encode(sample.frame, sample.updates);
+    Bytes bytes = Encode(sample);
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       const std::byte was = bytes[i];
       for (unsigned value = 0; value < 256; ++value) {
@@ -135,7 +138,7 @@ TEST(WireTest, EverySingleByteErrorIsCaught) {
 TEST(WireTest, EveryChangeOfOneLaneIsCaught) {
   Random random(7);
   for (const WireSample& sample : WireSamples()) {
-    const Bytes good = Encode(sample.frame, sample.updates);
+    const Bytes good = Encode(sample);
     for (std::size_t lane = 0; lane + 4 <= good.size(); lane += 4) {
       for (int i = 0; i < 200; ++i) {
         Bytes bytes = good;
@@ -151,7 +154,7 @@ TEST(WireTest, EveryChangeOfOneLaneIsCaught) {
 
 TEST(WireTest, EveryTruncationIsCaught) {
   for (const WireSample& sample : WireSamples()) {
-    const Bytes bytes = Encode(sample.frame, sample.updates);
+    const Bytes bytes = Encode(sample);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       const Bytes cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
       Frame frame;
@@ -168,7 +171,10 @@ TEST(WireTest, EveryTruncationWithARightChecksumIsCaught) {
     for (std::size_t n = 0; n <= sample.updates.size(); ++n) {
       whole.insert(Encode(sample.frame, {sample.updates.data(), n}).size());
     }
-    const Bytes bytes = Encode(sample.frame, sample.updates);
+    for (std::size_t n = 0; n <= sample.parts.size(); ++n) {
+      whole.insert(Encode(sample.frame, sample.updates, {sample.parts.data(), n}).size());
+    }
+    const Bytes bytes = Encode(sample);
     for (std::size_t size = 4; size < bytes.size(); ++size) {
       Bytes cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
       Reseal(cut);
@@ -187,7 +193,7 @@ TEST(WireTest, EveryByteBehindARightChecksumIsJudged) {
   std::size_t accepted = 0;
   std::size_t refused = 0;
   for (const WireSample& sample : WireSamples()) {
-    const Bytes good = Encode(sample.frame, sample.updates);
+    const Bytes good = Encode(sample);
     for (std::size_t i = 0; i + 4 < good.size(); ++i) {
       for (unsigned value = 0; value < 256; ++value) {
         Bytes bytes = good;
@@ -222,7 +228,7 @@ TEST(WireTest, FaultsAreFoundInTheirOrder) {
 TEST(WireTest, EachTypeTravelsItsOwnWay) {
   for (const WireSample& sample : WireSamples()) {
     Frame frame;
-    const Bytes bytes = Encode(sample.frame, sample.updates);
+    const Bytes bytes = Encode(sample);
     const FrameType type = sample.frame.type;
     const bool both = type == FrameType::kPing || type == FrameType::kAck;
     EXPECT_EQ(DecodeAs(!sample.stream, bytes, &frame), both ? Fault::kNone : Fault::kType) << sample.name;
@@ -239,7 +245,7 @@ TEST(WireTest, EachTypeTravelsItsOwnWay) {
 
 TEST(WireTest, DecodingAllocatesNothing) {
   for (const WireSample& sample : WireSamples()) {
-    const Bytes bytes = Encode(sample.frame, sample.updates);
+    const Bytes bytes = Encode(sample);
     const std::uint64_t before = allocations;
     Frame frame;
     const Fault fault = DecodeAs(sample.stream, bytes, &frame);

@@ -89,7 +89,7 @@ TEST(WireUpdateTest, TheLargestUpdates) {
 }
 
 TEST(WireUpdateTest, UnknownUpdatesAreSkippedAndCounted) {
-  Bytes updates = {std::byte{5}, std::byte{0}, std::byte{255}, std::byte{2}, std::byte{1}, std::byte{2}};
+  Bytes updates = {std::byte{9}, std::byte{0}, std::byte{255}, std::byte{2}, std::byte{1}, std::byte{2}};
   const Bytes known = UpdateBytes(UpdateSamples()[1]);
   updates.insert(updates.end(), known.begin(), known.end());
   updates.insert(updates.end(), {std::byte{77}, std::byte{1}, std::byte{0}});

@@ -37,6 +37,8 @@ Bytes EncodeAgain(const Frame& frame) {
     if (update.detailed) Require(nekton::DecodeTags(update.tags).ok());
     Require(writer.Add(update));
   }
+  nekton::PartReader parts(frame.updates);
+  for (nekton::BroadcastPart part; parts.Next(&part);) Require(writer.Add(part));
   writer.Finish();
   return bytes;
 }
@@ -68,5 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   UpdateReader reader(bytes);
   for (Update update; reader.Next(&update);) Require(nekton::EncodedSize(update) != 0);
+  nekton::PartReader parts(bytes);
+  for (nekton::BroadcastPart part; parts.Next(&part);) Require(nekton::EncodedSize(part) != 0);
   return 0;
 }
