@@ -389,6 +389,28 @@ absl::Status Node::SetTags(std::map<std::string, std::string> tags, Duration tim
   return impl_->Order("SetTags()", timeout, nekton::SetTags{std::move(tags)});
 }
 
+absl::Status Node::BroadcastAsync(std::string key, std::string bytes, std::function<void(const absl::Status&)> done) {
+  return impl_->OrderAsync(nekton::Broadcast{std::move(key), std::move(bytes)}, std::move(done));
+}
+
+absl::Status Node::Broadcast(std::string key, std::string bytes, Duration timeout) {
+  return impl_->Order("Broadcast()", timeout, nekton::Broadcast{std::move(key), std::move(bytes)});
+}
+
+absl::Status Node::HeldBroadcastsAsync(std::function<void(const std::vector<BroadcastInfo>&)> done) {
+  return impl_->core->Call([delivery = impl_->delivery, done = std::move(done)](Driver& driver) {
+    delivery->Post([done, held = driver.member().HeldBroadcasts(driver.Now())] { done(held); });
+  });
+}
+
+absl::StatusOr<std::vector<BroadcastInfo>> Node::HeldBroadcasts(Duration timeout) {
+  const auto held = std::make_shared<std::vector<BroadcastInfo>>();
+  const absl::Status asked = impl_->Ask(
+      "HeldBroadcasts()", timeout, [held](Driver& driver) { *held = driver.member().HeldBroadcasts(driver.Now()); });
+  if (!asked.ok()) return asked;
+  return std::move(*held);
+}
+
 void Node::Stop() { impl_->Stop(); }
 
 std::vector<CounterValue> Node::Counters() const {

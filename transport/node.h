@@ -151,6 +151,15 @@ class Node {
                             std::function<void(const absl::Status&)> done = nullptr);
   absl::Status SetTags(std::map<std::string, std::string> tags, Duration timeout = std::chrono::seconds(1));
 
+  // Tells every member that is alive (swim/user_data.h): of the latest of each key each of them gets one kBroadcast event.
+  // Statuses: the engine's. Errors and places as Observe.
+  absl::Status BroadcastAsync(std::string key, std::string bytes,
+                              std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status Broadcast(std::string key, std::string bytes, Duration timeout = std::chrono::seconds(1));
+  // The latest of each key that is held here, all marked `replayed`: for who has lost events (kResync). As Explain.
+  absl::Status HeldBroadcastsAsync(std::function<void(const std::vector<BroadcastInfo>&)> done);
+  absl::StatusOr<std::vector<BroadcastInfo>> HeldBroadcasts(Duration timeout = std::chrono::seconds(1));
+
   // Ends the node without a goodbye. Any thread, any state, any number of times, also two threads at once. When it has
   // returned no callback is running (but the one that called it) and none will come. Start: the loop's thread is gone.
   void Stop();
