@@ -157,6 +157,34 @@ TEST(AgentTest, WatchesAMember) {
   EXPECT_EQ(alpha.Next("answer", "unwatch")["result"], "OK");
 }
 
+TEST(AgentTest, ChangesTagsAndBroadcasts) {
+  Agent alpha("alpha", {});
+  Agent beta("beta", {"--join", alpha.address()});
+  alpha.Next("event", "joined");
+  for (const char* wrong : {"tag", "tag x", "tag =x"}) {
+    alpha.Write(std::string(wrong) + "\n");
+    EXPECT_THAT(alpha.Next("answer", "tag").value("message", ""), HasSubstr("KEY=VALUE"));
+  }
+  alpha.Write("untag\n");
+  EXPECT_THAT(alpha.Next("answer", "untag").value("message", ""), HasSubstr("untag KEY"));
+  alpha.Write("broadcast\n");
+  EXPECT_THAT(alpha.Next("answer", "broadcast").value("message", ""), HasSubstr("KEY TEXT"));
+  beta.Write("tag role=a=b c\n");
+  EXPECT_EQ(beta.Next("answer", "tag")["result"], "OK");
+  EXPECT_EQ(alpha.Next("event", "updated")["tags"], Json({{"role", "a=b c"}}));
+  beta.Write("untag role\n");
+  EXPECT_EQ(beta.Next("answer", "untag")["key"], "role");
+  EXPECT_EQ(alpha.Next("event", "updated")["tags"], Json::object());
+  beta.Write("broadcast config two words\n");
+  EXPECT_EQ(beta.Next("answer", "broadcast")["result"], "OK");
+  const Json told = alpha.Next("event", "broadcast");
+  EXPECT_EQ(told["origin"], "beta");
+  EXPECT_EQ(told["key"], "config");
+  EXPECT_EQ(told["text"], "two words");
+  beta.Write("broadcast " + std::string(65, 'k') + "\n");
+  EXPECT_EQ(beta.Next("answer", "broadcast")["result"], "INVALID_ARGUMENT");
+}
+
 TEST(AgentTest, AnswersCommands) {
   Agent alpha("alpha", {});
   Agent beta("beta", {"--join", alpha.address()});
@@ -179,7 +207,7 @@ TEST(AgentTest, AnswersCommands) {
   int served = 0;
   for (int i = 0; i < 1000 && served == 0; ++i) served = alpha.Ask("counters")["counters"].value("syncs_served", -1);
   EXPECT_GE(served, 1);
-  EXPECT_EQ(alpha.Ask("help")["commands"].size(), 8U);
+  EXPECT_EQ(alpha.Ask("help")["commands"].size(), 11U);
   alpha.Write("dance\n");
   EXPECT_EQ(alpha.Next("answer", "unknown")["command"], "dance");
   alpha.Write("leave\n");

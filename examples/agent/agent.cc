@@ -66,7 +66,10 @@ class Agent {
   void AnswerWatch(const std::string& line);
   void AnswerUnwatch(const std::string& name);
   void AnswerLevel(const std::string& name);
-  void AnswerStatus(const char* answer, const std::string& name, const absl::Status& status);
+  void AnswerTag(const std::string& line);
+  void AnswerBroadcast(const std::string& line);
+  void AnswerStatus(const char* answer, const std::string& name, const absl::Status& status,
+                    const char* field = "member");
   void BeginLeave();
   void Notify();
 
@@ -211,18 +214,25 @@ void Agent::OnLine(const std::string& line) {
   if (line == "members") return AnswerMembers();
   if (line == "counters") return AnswerCounters();
   if (line == "leave") return BeginLeave();
-  for (const char* command : {"explain", "unwatch", "level"}) {
+  for (const char* command : {"explain", "unwatch", "level", "untag"}) {
     if (line != command) continue;
-    const std::string message = absl::StrCat(command, " needs the name of a member: ", command, " NAME");
+    const std::string message = line == "untag"
+                                    ? "untag needs the key of a tag: untag KEY"
+                                    : absl::StrCat(command, " needs the name of a member: ", command, " NAME");
     return console_.Print(message, {{"answer", command}, {"message", message}});
   }
   if (line.starts_with("explain ")) return AnswerExplain(line.substr(8));
   if (line == "watch" || line.starts_with("watch ")) return AnswerWatch(line);
   if (line.starts_with("unwatch ")) return AnswerUnwatch(line.substr(8));
   if (line.starts_with("level ")) return AnswerLevel(line.substr(6));
+  if (line == "tag" || line.starts_with("tag ")) return AnswerTag(line);
+  if (line.starts_with("untag ")) return AnswerStatus("untag", line.substr(6), node_->EraseTag(line.substr(6)), "key");
+  if (line == "broadcast" || line.starts_with("broadcast ")) return AnswerBroadcast(line);
   if (line == "help") {
-    const std::vector<std::string> commands = {"members",      "counters",   "explain NAME", "watch NAME MS LEVEL...",
-                                               "unwatch NAME", "level NAME", "leave",        "help"};
+    const std::vector<std::string> commands = {
+        "members",    "counters",      "explain NAME", "watch NAME MS LEVEL...", "unwatch NAME",
+        "level NAME", "tag KEY=VALUE", "untag KEY",    "broadcast KEY TEXT",     "leave",
+        "help"};
     return console_.Print(absl::StrCat("commands: ", absl::StrJoin(commands, ", ")),
                           {{"answer", "help"}, {"commands", commands}});
   }
@@ -295,8 +305,29 @@ void Agent::AnswerLevel(const std::string& name) {
                  {{"answer", "level"}, {"member", name}, {"level", *level}});
 }
 
-void Agent::AnswerStatus(const char* answer, const std::string& name, const absl::Status& status) {
-  Json json = {{"answer", answer}, {"member", name}, {"result", Std(absl::StatusCodeToString(status.code()))}};
+// "tag role=db"
+void Agent::AnswerTag(const std::string& line) {
+  const std::size_t equals = line.find('=');
+  if (equals == std::string::npos || equals <= 4) {
+    const char* message = "tag needs a key and a value: tag KEY=VALUE";
+    return console_.Print(message, {{"answer", "tag"}, {"message", message}});
+  }
+  const std::string key = line.substr(4, equals - 4);
+  AnswerStatus("tag", key, node_->SetTag(key, line.substr(equals + 1)), "key");
+}
+
+// "broadcast config the text is the rest of the line"
+void Agent::AnswerBroadcast(const std::string& line) {
+  const std::vector<std::string> words = absl::StrSplit(line, absl::MaxSplits(' ', 2));
+  if (words.size() < 2 || words[1].empty()) {
+    const char* message = "broadcast needs a key, and may have a text: broadcast KEY TEXT";
+    return console_.Print(message, {{"answer", "broadcast"}, {"message", message}});
+  }
+  AnswerStatus("broadcast", words[1], node_->Broadcast(words[1], words.size() == 3 ? words[2] : ""), "key");
+}
+
+void Agent::AnswerStatus(const char* answer, const std::string& name, const absl::Status& status, const char* field) {
+  Json json = {{"answer", answer}, {field, name}, {"result", Std(absl::StatusCodeToString(status.code()))}};
   if (!status.ok()) json["message"] = OneLine(status.message());
   console_.Print(absl::StrCat(answer, " ", name, ": ", OneLine(status.ToString())), json);
 }

@@ -36,7 +36,8 @@ Runs one member of a group and prints every event with its cause, one a line.
 
 Commands on standard input, one a line: members, counters, explain NAME, leave, help; watch NAME MS LEVEL... (asks the
 member for a pulse every MS milliseconds; an event tells when its level of suspicion passes a LEVEL), unwatch NAME,
-level NAME.
+level NAME; tag KEY=VALUE, untag KEY (our own tags); broadcast KEY TEXT (to every member, which is told of the latest of
+each KEY).
 Ctrl-C or SIGTERM leaves the group; a second one ends the process at once.
 Status: 0 after a leave, 1 failed, 2 wrong arguments, 130 ended by a second Ctrl-C.
 )";
