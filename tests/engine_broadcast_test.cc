@@ -241,7 +241,12 @@ TEST(EngineBroadcast, NewsOfMembersAndBroadcastsShareEachDatagram) {
     const std::uint64_t of_broadcasts = rig.Count(Counter::kBroadcastBytesSent);
     const std::uint64_t all = rig.Count(Counter::kGossipBytesSent);
     rig.Run(2s);  // ten rounds; of both more waits than they carry
-    ASSERT_GE(rig.Sent(FrameType::kGossip).size(), 10u);
+    const std::vector<Said> gossip = rig.Sent(FrameType::kGossip);
+    ASSERT_GE(gossip.size(), 10u);
+    for (const Said& said : gossip) {
+      EXPECT_FALSE(said.updates.empty()) << size;
+      EXPECT_TRUE(size == 1000 || !Carried(said).empty()) << "small ones ride on every datagram";
+    }
     const double sent = static_cast<double>(rig.Count(Counter::kGossipBytesSent) - all);
     EXPECT_GT(static_cast<double>(rig.Count(Counter::kNewsBytesSent) - of_members), sent / 4) << size;
     EXPECT_GT(static_cast<double>(rig.Count(Counter::kBroadcastBytesSent) - of_broadcasts), sent / 4) << size;
