@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "swim/address.h"
+#include "swim/mail.h"
 #include "swim/message.h"
 #include "swim/quoted.h"
 #include "swim/tags.h"
@@ -317,6 +318,26 @@ void CheckProbing(const Config& c, Check& check) {
   check.Count("confirmers", c.confirmers, 0, kAccusersMax - 1);
 }
 
+void CheckMail(const MailLimits& m, Check& check) {
+  constexpr std::uint64_t kCountMax = 1'000'000;
+  constexpr std::uint64_t kBytesMin = kMailBytesMax;  // of one
+  constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 40;
+  check.Count("mail.open_per_member", m.open_per_member, 1, kCountMax);
+  check.Count("mail.open", m.open, 1, kCountMax);
+  check.Count("mail.open_bytes", m.open_bytes, kBytesMin, kBytesMax);
+  check.Count("mail.served_per_member", m.served_per_member, 1, kCountMax);
+  check.Count("mail.served", m.served, 1, kCountMax);
+  check.Count("mail.served_bytes", m.served_bytes, kBytesMin, kBytesMax);
+  check.Count("mail.known_per_member", m.known_per_member, m.served_per_member, kCountMax);
+  check.Count("mail.known", m.known, m.served, kCountMax);
+  check.Count("mail.answer_bytes_per_member", m.answer_bytes_per_member, 0, kBytesMax);
+  check.Count("mail.answer_bytes", m.answer_bytes, 0, kBytesMax);
+  check.Range("mail.keep", m.keep, Duration(0), Duration(1h));
+  check.Range("mail.retry_after", m.retry_after, Duration(1ms), Duration(1h));
+  check.Range("mail.retry_max", m.retry_max, m.retry_after, Duration(1h));
+  check.Count("mail.retries_per_second", m.retries_per_second, 0, kCountMax);
+}
+
 // All that the length of a hold depends on, and the tombstone, which must outlive the longest.
 void CheckHolds(const Config& c, Check& check) {
   const std::size_t before = check.mistakes();
@@ -404,6 +425,7 @@ absl::Status Config::Validate() const {
   CheckDissemination(*this, check);
   CheckJoining(*this, check);
   CheckIsolation(*this, check);
+  CheckMail(mail, check);
   return check.status();
 }
 

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "phi/time.h"
 #include "stm/stm.h"
+#include "swim/mail_limits.h"
 
 namespace nekton {
 
@@ -145,6 +146,7 @@ struct Config {
   std::size_t datagram_max = 1400;  // bytes, 512-65507: no datagram of ours is larger
   // Rows; a further member is refused and counted. Heartbeats: at most 64, and the oldest tombstone makes room.
   std::size_t members_max = 100000;
+  MailLimits mail;  // of messages and requests between members
 
   static Config Lan();
   static Config Wan();

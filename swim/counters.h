@@ -24,6 +24,20 @@ namespace nekton {
   X(kHeartbeatBytesSent, "heartbeat_bytes_sent")         \
   X(kWatchDatagramsSent, "watch_datagrams_sent")         \
   X(kWatchBytesSent, "watch_bytes_sent")                 \
+  X(kMailDatagramsSent, "mail_datagrams_sent")           \
+  X(kMailBytesSent, "mail_bytes_sent")                   \
+  X(kMailStreamsSent, "mail_streams_sent")               \
+  X(kMailStreamBytesSent, "mail_stream_bytes_sent")      \
+  X(kMailStray, "mail_stray")                            \
+  X(kMessagesReceived, "messages_received")              \
+  X(kRequestsSent, "requests_sent")                      \
+  X(kRequestsRetried, "requests_sent_again")             \
+  X(kRetriesHeld, "request_retries_held_back")           \
+  X(kRequestsServed, "requests_served")                  \
+  X(kRequestsRepeated, "requests_repeated_to_us")        \
+  X(kRequestsRefused, "requests_refused_full")           \
+  X(kRequestsCancelled, "requests_served_cancelled")     \
+  X(kRequestsExpired, "requests_served_too_late")        \
   X(kSyncRequestsSent, "sync_requests_sent")             \
   X(kSyncBytesSent, "sync_bytes_sent")                   \
   X(kSyncsServed, "syncs_served")                        \

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "swim/engine_impl.h"
+#include "swim/engine_mail.h"
 #include "swim/tags.h"
 
 namespace nekton {
@@ -97,6 +98,8 @@ Engine::Impl::Impl(const Config& config, const Address& self, std::shared_ptr<Id
   table_.SetDetails(row, *EncodeTags(config.tags), kProtocolVersion, kProtocolVersion);
 }
 
+Engine::Impl::~Impl() = default;
+
 // Every input begins here: it notices when we ourselves were away.
 bool Engine::Impl::Begin(const Tick& now, Outbox& out) {
   if (phase_ == Phase::kGone) return false;
@@ -121,6 +124,7 @@ void Engine::Impl::Finish(Outbox& out) {
   if (!admissions_.empty()) AdmissionsDue(out);
   if (phase_ != Phase::kGone) GossipIfDue(out);
   NoticeContact(out);
+  if (mail_ != nullptr) mail_->Settle(out);
   wake_ = ComputeWake();
 }
 
@@ -204,6 +208,7 @@ Instant Engine::Impl::ComputeWake() const {
   Instant wake = std::min({next_period_, probes_held_ ? kNever : rounds_.NextDue(), stagger_.next(), relays_.next(),
                            next_gossip_, next_contact_, join_calls_.next(), next_question_, stm_.NextDeadline(),
                            leave_until_, next_farewell_, watches_.next(), watchers_.next()});
+  if (mail_ != nullptr) wake = std::min(wake, mail_->next());
   if (!row_timers_.empty()) wake = std::min(wake, row_timers_.top().when);
   if (!beat_timers_.empty() && phase_ == Phase::kRunning) wake = std::min(wake, beat_timers_.top().when);
   if (phase_ == Phase::kRunning) wake = std::min(wake, isolation_.next());
@@ -232,6 +237,7 @@ void Engine::Impl::RunTimers(Outbox& out) {
     Commit(out);
   }
   WatchesDue(out);
+  if (mail_ != nullptr) mail_->Due(out);
   if (next_contact_ <= now) ContactsDue(out);
   if (join_calls_.next() <= now) EndJoinCalls(out);
   if (next_question_ <= now) QuestionDue(out);
@@ -280,6 +286,7 @@ absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox
         if constexpr (std::is_same_v<Order, SetTag> || std::is_same_v<Order, EraseTag>) return TakeTag(out, order);
         if constexpr (std::is_same_v<Order, SetTags>) return TakeTags(out, order.tags);
         if constexpr (std::is_same_v<Order, Broadcast>) return TakeBroadcast(out, order);
+        if constexpr (MailDesk::Takes<Order>) return Mailing().Take(out, order);
       },
       command);
   Finish(out);

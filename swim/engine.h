@@ -33,6 +33,7 @@
 #include "swim/counters.h"
 #include "swim/event.h"
 #include "swim/identities.h"
+#include "swim/mail.h"
 #include "swim/member_explanation.h"
 #include "swim/outbox.h"
 #include "swim/user_data.h"
@@ -103,7 +104,9 @@ struct Watch {
 struct Unwatch {
   std::string member;
 };
-using Command = std::variant<Join, Leave, Observe, Reconfigure, Watch, Unwatch, SetTag, EraseTag, SetTags, Broadcast>;
+// Messages and requests to other members: swim/mail.h. Tags and broadcasts: swim/user_data.h.
+using Command = std::variant<Join, Leave, Observe, Reconfigure, Watch, Unwatch, SetTag, EraseTag, SetTags, Broadcast,
+                             Send, SendReliable, Request, CancelRequest, Respond>;
 
 // Names a store request (views, leases: later parts of the engine's contract; no engine emits one yet).
 using StoreId = std::uint64_t;
@@ -164,7 +167,7 @@ class Engine {
   std::size_t alive() const;  // ACTIVE and SUSPECT, self included
   // The latest broadcast of each key that is held: what a user reads anew who has lost events. O(keys).
   std::vector<BroadcastInfo> HeldBroadcasts(const Tick& now) const;
-  Contact contact() const;    // how much of the group is reached; after a leave: as it was
+  Contact contact() const;  // how much of the group is reached; after a leave: as it was
   // Equal where the ACTIVE and SUSPECT rows are equal (with heartbeats: all rows but the LEFT, whatever their states).
   std::uint32_t digest() const;
   std::uint64_t version() const;  // rises with every change that Members() would show

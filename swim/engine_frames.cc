@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "swim/engine_impl.h"
+#include "swim/engine_mail.h"
 #include "swim/wire.h"
 
 #define XXH_INLINE_ALL
@@ -60,7 +61,8 @@ void Engine::Impl::Send(Outbox& out, const Address& to, const Frame& frame, Purp
                                          {Counter::kGossipDatagramsSent, Counter::kGossipBytesSent},
                                          {Counter::kReconnectDatagramsSent, Counter::kReconnectBytesSent},
                                          {Counter::kHeartbeatDatagramsSent, Counter::kHeartbeatBytesSent},
-                                         {Counter::kWatchDatagramsSent, Counter::kWatchBytesSent}};
+                                         {Counter::kWatchDatagramsSent, Counter::kWatchBytesSent},
+                                         {Counter::kMailDatagramsSent, Counter::kMailBytesSent}};
   ++counters_[kSent[static_cast<std::size_t>(purpose)][0]];
   counters_[kSent[static_cast<std::size_t>(purpose)][1]] += size;
   MixFingerprint(to.Hash() ^ (std::uint64_t{checksum} << 32 | size));
@@ -156,13 +158,17 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
   counters_[Counter::kBytesReceived] += datagram.size();
   const PeerId before = table_.FindId(frame.sender);
   if (before == kSelf) return Finish(out);  // our own frame, come back
-  // These two are of levels, and no evidence.
+  // These are of levels, or the user's, and no evidence.
   if (frame.type == FrameType::kWatch) {
     OnWatch(out, from, frame, before);
     return Finish(out);
   }
   if (frame.type == FrameType::kPulse) {
     OnPulse(out, frame, before);
+    return Finish(out);
+  }
+  if (frame.type == FrameType::kMail) {
+    Mailing().Receive(out, from, frame, before);
     return Finish(out);
   }
   HeardSomebody();

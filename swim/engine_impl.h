@@ -16,6 +16,7 @@
 //   engine_watch.cc     levels of suspicion from pulses, and pulses for who watches us
 //   engine_tags.cc      our own tags, changed while we run
 //   engine_broadcast.cc broadcasts: said, heard, passed on, mended
+//   engine_mail.h       messages and requests to other members, and theirs to us
 #pragma once
 
 #include <bitset>
@@ -64,6 +65,7 @@ namespace nekton {
 class Engine::Impl {
  public:
   Impl(const Config& config, const Address& self, std::shared_ptr<Identities> identities);
+  ~Impl();
 
   // The contract; see Engine.
   void Receive(const Tick& now, const Address& from, std::span<const std::byte> datagram, Outbox& out);
@@ -88,21 +90,23 @@ class Engine::Impl {
 
  private:
   friend class Engine;
+  class MailDesk;
 
   enum class Phase : std::uint8_t { kIdle, kRunning, kLeaving, kGone };
-  enum class Purpose : std::uint8_t { kProbe, kRelay, kGossip, kReconnect, kHeartbeat, kWatch };
+  enum class Purpose : std::uint8_t { kProbe, kRelay, kGossip, kReconnect, kHeartbeat, kWatch, kMail };
   // Where an update came from, for how it is passed on and answered.
   enum class Source : std::uint8_t {
     kNews,     // to be passed on
     kCatchUp,  // a sync that made up for what only we had missed
   };
   // What an exchange of ours is for.
-  enum class Errand : std::uint8_t { kContact, kRepair, kQuestion, kStreamPing, kBroadcasts };
+  enum class Errand : std::uint8_t { kContact, kRepair, kQuestion, kStreamPing, kBroadcasts, kMail, kMailAnswer };
   using Leaves = std::bitset<TableSums::kLeaves>;
   struct Exchange {
     Errand errand = Errand::kContact;
     Address address;
-    std::uint32_t sequence = 0;  // stream ping
+    std::uint32_t sequence = 0;  // stream ping; mail: number of the request
+    std::uint64_t served = 0;    // mail answer: of which served request
     bool join = false;           // contact: sent as a newcomer
     bool reconnect = false;      // after a separation: what it brings is news to others too
     Leaves leaves{};             // whose rows it is about; none: all, or sums
@@ -395,6 +399,9 @@ class Engine::Impl {
   void SyncBroadcasts(Outbox& out, const Address& with, bool reunion);
   void AddPartsOfSync(FrameWriter& writer, FrameType type) const;
 
+  // --- engine_mail.h
+  MailDesk& Mailing();  // made when it is first needed
+
   // --- engine_leave.cc
   absl::Status BeginLeave(Outbox& out, const Leave& leave);
   void LeaveTick(Outbox& out);
@@ -441,6 +448,7 @@ class Engine::Impl {
   Rows looks_;  // accused by nobody who counts: each gets a round in the next period; at most kExtraRoundsMax
   absl::flat_hash_map<ExchangeId, Exchange> exchanges_;
   std::vector<Admission> admissions_;
+  std::unique_ptr<MailDesk> mail_;  // null: there has been no mail
   Reminders stream_only_;
   Reminders conflicts_;
   Counters counters_;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "swim/engine_impl.h"
+#include "swim/engine_mail.h"
 #include "swim/wire.h"
 
 #define XXH_INLINE_ALL
@@ -188,6 +189,8 @@ void Engine::Impl::Answer(const Tick& now, ExchangeId id, const absl::Status& st
   }
   if (exchange.errand == Errand::kStreamPing) {
     if (result.ok() && frame.type == FrameType::kAck) OnStreamAck(out, exchange, frame);
+  } else if (exchange.errand == Errand::kMail || exchange.errand == Errand::kMailAnswer) {
+    Mailing().Exchanged(out, exchange, result, frame);
   } else {
     if (result.ok() && frame.type != FrameType::kSyncReply) result = absl::DataLossError("not an answer to a sync");
     if (result.ok()) {
@@ -231,7 +234,8 @@ void Engine::Impl::Serve(const Tick& now, const Address& from, ExchangeId id, st
   }
   Frame frame;
   Fault fault = DecodeStream(request, label_, &frame);
-  const bool asks = frame.type == FrameType::kSync || frame.type == FrameType::kPing;
+  const bool asks =
+      frame.type == FrameType::kSync || frame.type == FrameType::kPing || frame.type == FrameType::kMail;
   if (fault == Fault::kNone && !asks) fault = Fault::kType;
   if (fault != Fault::kNone) {  // it changes nothing, our own state of being late included
     CountFault(static_cast<std::uint8_t>(fault));
@@ -251,6 +255,8 @@ void Engine::Impl::Serve(const Tick& now, const Address& from, ExchangeId id, st
     Refuse(out, id, Refusal::kBusy, "this member answers as many others as it can at once; come again");
   } else if (frame.type == FrameType::kSync) {
     ServeSync(out, id, frame, request);
+  } else if (frame.type == FrameType::kMail) {
+    Mailing().Serve(out, id, frame);
   } else {
     ServePing(out, id, frame);
   }

@@ -6,6 +6,7 @@
 //   A -> B  heartbeat     I live, and have heard you so far    (B -> A  heartbeat, if A asks for it)
 //   A -> B  watch         send me pulses                       B -> A  pulse, again and again
 //   A => B  sync          over a stream: all my rows           B => A  sync reply  (or refusal)
+//   A -> B  mail          a message, a request, its answer (swim/mail.h); also over streams
 #pragma once
 
 #include <array>
@@ -33,6 +34,7 @@ enum class FrameType : std::uint8_t {
   kHeartbeat = 10,
   kWatch = 11,
   kPulse = 12,
+  kMail = 13,
 };
 
 // Flags of a frame.
@@ -59,6 +61,22 @@ enum class Refusal : std::uint8_t {
   kImplausible = 6,  // a generation or incarnation beyond the bounds
   kTerms = 7,        // its configuration is another than the group's
 };
+
+// What a mail frame is.
+enum class Letter : std::uint8_t {
+  kMessage = 1,   // best effort; its sequence is 0
+  kReliable = 2,  // a message that is to be answered when it was taken
+  kRequest = 3,
+  kRepeat = 4,   // asks about a request that was received
+  kCancel = 5,   // nobody waits for the answer any more
+  kAnswer = 6,   // of a request, a reliable message, a repeat
+  kReceipt = 7,  // a request, or a cancellation, was received
+};
+// Codes of an answer: up to 16 those of absl::StatusCode (then the body of all but 0 is the status's text), and these.
+// Of a receipt: 0 of what was asked, 1 of its cancellation.
+inline constexpr std::uint8_t kCodeStatusMax = 16;
+inline constexpr std::uint8_t kCodeOtherLife = 64;  // it was addressed to another life than the one that answers
+inline constexpr std::uint8_t kCodeStranger = 65;   // whoever asks is not known yet
 
 // What an update says of its subject; at equal keys the later enumerator outranks the earlier.
 enum class UpdateKind : std::uint8_t { kAlive = 1, kSuspect = 2, kDead = 3, kLeft = 4 };
@@ -99,9 +117,11 @@ struct Frame {
   std::int16_t shift = 0;            // ack: so much later is the asker to probe, in 4096ths of a period
   std::uint32_t watermark = 0;       // heartbeat: the highest sequence of the receiver's heartbeats seen; 0: none
   Duration interval{};               // watch: of the pulses, whole milliseconds, <= 2^32 - 1; 0: no more of them
-  std::uint64_t target = 0;          // ping-req: whom to probe; relayed ack: who answered
+  std::uint64_t target = 0;          // ping-req: whom to probe; relayed ack: who answered; mail: the life it is for
   Address target_address;            // ping-req
-  Duration budget{};                 // ping-req: time left in the asker's round; whole milliseconds, <= 65,535
+  // ping-req: time left in the asker's round; whole milliseconds, <= 65,535. Mail that is to be answered: so long an
+  // answer is waited for, <= 2^32 - 1 ms.
+  Duration budget{};
   std::uint8_t version_min = 0;      // sync
   std::uint8_t version_max = 0;      // sync
   std::string_view label_text;       // sync: for a clear error on the other side, <= 64 bytes; escape it to print it
@@ -112,6 +132,9 @@ struct Frame {
   std::span<const std::byte> leaves;   // sync: 2 bytes each, ascending, below 4096
   Refusal refusal = Refusal::kBusy;    // refusal
   std::string_view text;               // refusal: in words, <= 200 bytes; escape it to print it
+  Letter letter = Letter::kMessage;    // mail
+  std::uint8_t code = 0;               // mail: of an answer or receipt
+  std::span<const std::byte> body;     // mail: <= 1 MiB
   std::span<const std::byte> updates;  // validated; read them with UpdateReader
 };
 

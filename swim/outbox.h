@@ -10,6 +10,7 @@
 #include "phi/time.h"
 #include "swim/address.h"
 #include "swim/event.h"
+#include "swim/mail.h"
 
 namespace nekton {
 
@@ -43,7 +44,11 @@ class Outbox {
   std::span<Reply> replies() { return replies_; }
   std::span<const Event> events() const { return events_; }
   bool wants_events() const { return wants_events_; }
-  bool empty() const { return datagrams_.empty() && requests_.empty() && replies_.empty() && events_.empty(); }
+  // Of other members, for our user. Requests in it wait for Respond: who does not look at it leaves them unanswered.
+  std::span<Mail> mail() { return mail_; }
+  bool empty() const {
+    return datagrams_.empty() && requests_.empty() && replies_.empty() && events_.empty() && mail_.empty();
+  }
 
   void Clear() {
     arena_.clear();
@@ -51,6 +56,7 @@ class Outbox {
     requests_.clear();
     replies_.clear();
     events_.clear();
+    mail_.clear();
   }
 
   // For the engine.
@@ -61,6 +67,7 @@ class Outbox {
   void Add(Request request) { requests_.push_back(std::move(request)); }
   void Add(Reply reply) { replies_.push_back(std::move(reply)); }
   void Add(Event event) { events_.push_back(std::move(event)); }
+  void Add(Mail mail) { mail_.push_back(std::move(mail)); }
 
  private:
   bool wants_events_;
@@ -69,6 +76,7 @@ class Outbox {
   std::vector<Request> requests_;
   std::vector<Reply> replies_;
   std::vector<Event> events_;
+  std::vector<Mail> mail_;
 };
 
 }  // namespace nekton

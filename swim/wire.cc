@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "swim/bytes.h"
+#include "swim/mail.h"
 #include "swim/wire_update.h"
 
 #define XXH_INLINE_ALL
@@ -19,11 +20,13 @@ constexpr std::size_t kChecksumSize = 4;
 
 std::uint32_t Checksum(std::span<const std::byte> bytes) { return XXH32(bytes.data(), bytes.size(), 0); }
 
-bool IsType(FrameType type) { return type >= FrameType::kPing && type <= FrameType::kPulse; }
+bool IsType(FrameType type) { return type >= FrameType::kPing && type <= FrameType::kMail; }
 bool IsStreamOnly(FrameType type) {
   return type == FrameType::kSync || type == FrameType::kSyncReply || type == FrameType::kRefusal;
 }
-bool IsStream(FrameType type) { return IsStreamOnly(type) || type == FrameType::kPing || type == FrameType::kAck; }
+bool IsStream(FrameType type) {
+  return IsStreamOnly(type) || type == FrameType::kPing || type == FrameType::kAck || type == FrameType::kMail;
+}
 
 constexpr std::uint32_t kGroups = 64;
 constexpr std::size_t kSumSize = 4;
@@ -40,6 +43,17 @@ std::size_t SyncSize(const Frame& frame) {
   if (Has(frame, kFlagLeaves)) size += 2 + frame.leaves.size();
   return size;
 }
+
+bool HasBudget(Letter letter) { return letter == Letter::kReliable || letter == Letter::kRequest; }
+bool HasCode(Letter letter) { return letter == Letter::kAnswer || letter == Letter::kReceipt; }
+bool HasBody(Letter letter) {
+  return letter == Letter::kMessage || HasBudget(letter) || letter == Letter::kAnswer;
+}
+bool IsCode(std::uint8_t code) { return code <= kCodeStatusMax || code == kCodeOtherLife || code == kCodeStranger; }
+
+// Target, letter, what the letter has, length of the body.
+std::size_t MailHead(Letter letter) { return 8 + 1 + (HasBudget(letter) ? 4 : HasCode(letter) ? 1 : 0) + 4; }
+static_assert(kHeadSize + 8 + 1 + 4 + 4 + kChecksumSize == kMailHeadMax);
 
 std::string_view Cut(std::string_view text, std::size_t max) { return text.substr(0, max); }
 
@@ -67,6 +81,8 @@ std::size_t FixedSize(const Frame& frame) {
       return kHeadSize + 4 + 4;
     case FrameType::kWatch:
       return kHeadSize + 4;
+    case FrameType::kMail:
+      return kHeadSize + MailHead(frame.letter) + frame.body.size();
   }
   return kHeadSize;
 }
@@ -97,6 +113,15 @@ void WriteSync(const Frame& frame, ByteWriter& writer) {
     writer.Fixed(static_cast<std::uint16_t>(frame.leaves.size() / kLeafSize));
     writer.Bytes(frame.leaves.data(), frame.leaves.size());
   }
+}
+
+void WriteMail(const Frame& frame, ByteWriter& writer) {
+  writer.Fixed(frame.target);
+  writer.Fixed(static_cast<std::uint8_t>(frame.letter));
+  if (HasBudget(frame.letter)) writer.Fixed(static_cast<std::uint32_t>(WireMilliseconds(frame.budget, 0xffffffff)));
+  if (HasCode(frame.letter)) writer.Fixed(frame.code);
+  writer.Fixed(static_cast<std::uint32_t>(frame.body.size()));
+  writer.Bytes(frame.body.data(), frame.body.size());
 }
 
 void WriteFixed(const Frame& frame, ByteWriter& writer) {
@@ -136,6 +161,8 @@ void WriteFixed(const Frame& frame, ByteWriter& writer) {
       return writer.Fixed(frame.digest);
     case FrameType::kWatch:
       return writer.Fixed(static_cast<std::uint32_t>(WireMilliseconds(frame.interval, 0xffffffff)));
+    case FrameType::kMail:
+      return WriteMail(frame, writer);
   }
 }
 
@@ -176,6 +203,19 @@ bool ReadSync(ByteReader& reader, Frame& frame) {
   if (!Has(frame, kFlagLeaves)) return true;
   frame.leaves = reader.Take(kLeafSize * reader.Fixed<std::uint16_t>());
   return AreLeaves(frame.leaves);
+}
+
+bool ReadMail(ByteReader& reader, Frame& frame) {
+  frame.target = reader.Fixed<std::uint64_t>();
+  frame.letter = static_cast<Letter>(reader.Fixed<std::uint8_t>());
+  if (frame.letter < Letter::kMessage || frame.letter > Letter::kReceipt) return false;
+  if (HasBudget(frame.letter)) frame.budget = std::chrono::milliseconds(reader.Fixed<std::uint32_t>());
+  if (HasCode(frame.letter)) frame.code = reader.Fixed<std::uint8_t>();
+  const std::size_t size = reader.Fixed<std::uint32_t>();
+  if (size > (HasBody(frame.letter) ? kMailBytesMax : 0)) return false;
+  frame.body = reader.Take(size);
+  const bool sound = frame.letter == Letter::kReceipt ? frame.code <= 1 : IsCode(frame.code);
+  return sound && reader.left() == 0;  // nothing rides on it
 }
 
 // What the type adds. False: a value that cannot be. (That bytes were missing shows in the reader.)
@@ -222,6 +262,9 @@ bool ReadFixed(ByteReader& reader, Frame& frame) {
       break;
     case FrameType::kWatch:
       frame.interval = std::chrono::milliseconds(reader.Fixed<std::uint32_t>());
+      break;
+    case FrameType::kMail:
+      sound = ReadMail(reader, frame);
       break;
   }
   return sound;

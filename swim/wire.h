@@ -29,7 +29,7 @@ enum class Fault : std::uint8_t {
 class FrameWriter {
  public:
   // Writes all of `frame` but its updates. The finished frame is at most `limit` bytes, counted from here; kFixedMax is
-  // enough for every type. A label text or refusal text above its bound is cut there; a budget is cut to 0-65,535 ms.
+  // enough for every type but mail, which takes kMailHeadMax (swim/mail.h) and its body. A label text or refusal text above its bound is cut there; a budget is cut to 0-65,535 ms.
   FrameWriter(const Frame& frame, std::size_t limit, std::vector<std::byte>& bytes);
   // Appends one update if it fits whole; false: nothing was written, for it does not fit or has EncodedSize 0.
   bool Add(const Update& update);
@@ -50,7 +50,7 @@ class FrameWriter {
 
 // A frame whose type adds nothing, without updates.
 inline constexpr std::size_t kBareFrameSize = 24;
-// The largest frame without updates (a refusal with its text).
+// The largest frame without updates but for mail (a refusal with its text).
 inline constexpr std::size_t kFixedMax = 226;
 // The largest update of a member, its kind and length included; without tags it is at most 248 bytes.
 inline constexpr std::size_t kUpdateMax = 692;

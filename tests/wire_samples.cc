@@ -113,6 +113,26 @@ Frame Watch(Duration interval) {
   return frame;
 }
 
+Frame Mail(Letter letter, std::size_t body) {
+  Frame frame = MakeFrame(FrameType::kMail, 7, letter == Letter::kMessage ? 0 : 11);
+  frame.target = kTarget;
+  frame.letter = letter;
+  frame.body = Counting(body);
+  return frame;
+}
+
+Frame MailWithin(Letter letter, Duration budget, std::size_t body) {
+  Frame frame = Mail(letter, body);
+  frame.budget = budget;
+  return frame;
+}
+
+Frame MailWith(Letter letter, std::uint8_t code, std::size_t body) {
+  Frame frame = Mail(letter, body);
+  frame.code = code;
+  return frame;
+}
+
 Frame Busy() {
   Frame frame = MakeFrame(FrameType::kRefusal, 0, 8);
   frame.refusal = Refusal::kBusy;
@@ -223,6 +243,17 @@ std::vector<WireSample> WireSamples() {
       {"gossip_broadcasts", false, MakeFrame(FrameType::kGossip, 7, 0), {bare}, {parts[0], parts[1]}},
       {"sync_of_broadcasts", true, Sync(FrameType::kSync, 1, "", kFlagLeaves), {bare}, {parts[0], parts[3]}},
       {"reply_of_broadcasts", true, Sync(FrameType::kSyncReply, 1, ""), {bare}, {parts[1], parts[4]}},
+      {"mail_message", false, Mail(Letter::kMessage, 3), {}},
+      {"mail_reliable", true, MailWithin(Letter::kReliable, std::chrono::milliseconds(0x0a0b0c0d), 600), {}},
+      {"mail_request", false, MailWithin(Letter::kRequest, std::chrono::milliseconds(100), 5), {}},
+      {"mail_request_empty", false, MailWithin(Letter::kRequest, std::chrono::milliseconds(1), 0), {}},
+      {"mail_repeat", false, Mail(Letter::kRepeat, 0), {}},
+      {"mail_cancel", false, Mail(Letter::kCancel, 0), {}},
+      {"mail_answer", false, MailWith(Letter::kAnswer, 0, 2), {}},
+      {"mail_answer_full", false, MailWith(Letter::kAnswer, 8, 4), {}},
+      {"mail_answer_other_life", false, MailWith(Letter::kAnswer, kCodeOtherLife, 0), {}},
+      {"mail_receipt", true, MailWith(Letter::kReceipt, 0, 0), {}},
+      {"mail_receipt_cancel", false, MailWith(Letter::kReceipt, 1, 0), {}},
   };
 }
 

@@ -51,12 +51,18 @@ void Driver::Drain() {
   for (Outbox::Request& r : out_.requests()) transport_.Exchange(r.id, r.to, r.limit, std::move(r.bytes));
   for (Outbox::Reply& r : out_.replies()) transport_.Reply(r.id, std::move(r.bytes));
   events_.insert(events_.end(), out_.events().begin(), out_.events().end());
+  mail_.insert(mail_.end(), std::make_move_iterator(out_.mail().begin()), std::make_move_iterator(out_.mail().end()));
   out_.Clear();
 }
 
 void Driver::TakeEvents(std::vector<Event>& events) {
   events.insert(events.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
   events_.clear();
+}
+
+void Driver::TakeMail(std::vector<Mail>& mail) {
+  mail.insert(mail.end(), std::make_move_iterator(mail_.begin()), std::make_move_iterator(mail_.end()));
+  mail_.clear();
 }
 
 }  // namespace nekton

@@ -36,6 +36,7 @@ class Driver final : public Transport::Receiver {
 
   // Appends what has happened since the last call, in order.
   void TakeEvents(std::vector<Event>& events);
+  void TakeMail(std::vector<Mail>& mail);
   const Member& member() const { return member_; }
   std::uint64_t inputs() const { return inputs_; }    // of the network, so far
   std::uint64_t changes() const { return changes_; }  // inputs of any kind, so far
@@ -48,6 +49,7 @@ class Driver final : public Transport::Receiver {
   std::function<Tick()> clock_;
   Outbox out_;
   std::vector<Event> events_;
+  std::vector<Mail> mail_;
   std::uint64_t inputs_ = 0;
   std::uint64_t changes_ = 0;
 };

@@ -141,6 +141,14 @@ void Simulator::Impl::Log(const Process& process, const Event& event) {
   if (handler_) handler_(logged);
 }
 
+void Simulator::Impl::Hand(Process& process, const Mail& mail) {
+  if (mail_handler_) return mail_handler_(process.id, mail);
+  if (mail.kind == MailKind::kCancelled || mail.kind == MailKind::kDone || mail.id == 0) return;
+  // It was open a moment ago, and nothing has happened since.
+  Order(process.id, Respond{.id = mail.id, .status = absl::UnimplementedError("no handler takes it"), .body = {}})
+      .IgnoreError();
+}
+
 // The public face.
 
 Simulator::Simulator(const SimOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -241,6 +249,9 @@ const std::vector<SimEvent>& Simulator::log() const { return impl_->log_; }
 void Simulator::ClearLog() { impl_->log_.clear(); }
 void Simulator::SetRecording(SimId id, bool record) { impl_->At(id).options.record = record; }
 void Simulator::SetHandler(std::function<void(const SimEvent&)> handler) { impl_->handler_ = std::move(handler); }
+void Simulator::SetMailHandler(std::function<void(SimId, const Mail&)> handler) {
+  impl_->mail_handler_ = std::move(handler);
+}
 void Simulator::SetTap(std::function<void(const SimDatagram&)> tap) { impl_->tap_ = std::move(tap); }
 void Simulator::SetFilter(std::function<bool(const SimDatagram&)> keep) { impl_->filter_ = std::move(keep); }
 const SimCounters& Simulator::counters() const { return impl_->counters_; }

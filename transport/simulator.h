@@ -8,7 +8,7 @@
 //   proves it. What falls on the same instant is handled in the order: what was scheduled first comes first, input
 //   before wakes.
 // - Not thread-safe; several simulators do not share anything.
-// - Callbacks (handler, tap, filter, actions of At, OnAnswer) may call everything but the Run functions, Step, and the
+// - Callbacks (handlers, tap, filter, actions of At, OnAnswer) may call everything but the Run functions, Step, and the
 //   setters of callbacks.
 // - Ids must come from Add. A wrong id, and time run from a callback, end the program with a message. What a test may
 //   want to see fail returns a Status. All other calls that make no sense in the member's state (pausing what is down) do
@@ -217,6 +217,9 @@ class Simulator {
   void ClearLog();
   void SetRecording(SimId id, bool record);
   void SetHandler(std::function<void(const SimEvent&)> handler);  // of every event, recorded or not
+  // Of what other members send it, and of how its own requests end (swim/mail.h); it answers with Order(Respond).
+  // Without a handler requests and reliable messages are answered with Unimplemented.
+  void SetMailHandler(std::function<void(SimId member, const Mail& mail)> handler);
   void SetTap(std::function<void(const SimDatagram&)> tap);       // of every datagram sent, delivered and dropped
   void SetFilter(std::function<bool(const SimDatagram&)> keep);   // false: the datagram is dropped when it is sent
   const SimCounters& counters() const;

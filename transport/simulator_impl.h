@@ -105,6 +105,7 @@ class Simulator::Impl final : private SimStreams::World {
   SimId Owner(const Address& address) const;
   void SetOwner(const Address& address, SimId id);
   void Log(const Process& process, const Event& event);
+  void Hand(Process& process, const Mail& mail);
   void Mix(std::uint64_t value) { fingerprint_ = Mixed(fingerprint_, value); }
   static std::uint64_t Mixed(std::uint64_t hash, std::uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15;
@@ -125,6 +126,7 @@ class Simulator::Impl final : private SimStreams::World {
   std::vector<SimEvent> log_;
   SimCounters counters_;
   std::function<void(const SimEvent&)> handler_;
+  std::function<void(SimId, const Mail&)> mail_handler_;
   std::function<void(const SimDatagram&)> tap_;
   std::function<bool(const SimDatagram&)> filter_;
   bool running_ = false;

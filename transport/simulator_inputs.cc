@@ -237,6 +237,10 @@ void Simulator::Impl::Drain(Process& process, Outbox& out) {
     if (!goes_on()) return;
     Log(process, event);
   }
+  for (const Mail& mail : out.mail()) {
+    if (!goes_on()) return;
+    Hand(process, mail);
+  }
 }
 
 void Simulator::Impl::Send(Process& process, const Address& to, std::span<const std::byte> bytes) {
