@@ -250,6 +250,7 @@ void Engine::Impl::MailDesk::OnAnswer(Outbox& out, const Frame& frame, const Add
     ++engine_.counters_[Counter::kMailStray];
     return;
   }
+  if (request->deadline <= engine_.now_.boot) return Expire(out, *request);  // we were late, and so is this
   if (frame.letter == Letter::kReceipt) {
     if (request->cancelled && frame.code == 1) return requests_.Close(*request);
     request->received |= frame.code == 0 && !request->reliable;

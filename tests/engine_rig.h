@@ -273,6 +273,7 @@ class Rig {
     requests.clear();
     replies.clear();
     events.clear();
+    mail.clear();
   }
   std::vector<Said> Sent(FrameType type) const {
     std::vector<Said> found;
@@ -331,6 +332,7 @@ class Rig {
   std::vector<Said> requests;  // over streams
   std::vector<Said> replies;
   std::vector<Event> events;
+  std::vector<nekton::Mail> mail;
 
  private:
   std::vector<std::byte> EncodeFrom(const Peer& from, Frame frame, const std::vector<Update>& updates) const {
@@ -373,6 +375,7 @@ class Rig {
       replies.back().empty = reply.bytes.empty();
     }
     events.insert(events.end(), out_.events().begin(), out_.events().end());
+    mail.insert(mail.end(), out_.mail().begin(), out_.mail().end());
     out_.Clear();
     const std::size_t to = sent.size();
     for (std::size_t i = from; i < to; ++i) Play(Said(sent[i]));
