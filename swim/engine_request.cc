@@ -19,6 +19,13 @@ constexpr std::uint64_t kMailStream = 0x6d61696c;  // of randomness: see Request
 
 double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
+absl::Status StatusOf(const Frame& answer) {
+  const auto* text = reinterpret_cast<const char*>(answer.body.data());
+  return {static_cast<absl::StatusCode>(answer.code), absl::string_view(text, answer.body.size())};
+}
+
+}  // namespace
+
 absl::Status CheckMail(std::size_t bytes, Duration budget) {
   if (bytes > kMailBytesMax) {
     return absl::InvalidArgumentError(
@@ -29,13 +36,6 @@ absl::Status CheckMail(std::size_t bytes, Duration budget) {
   }
   return absl::OkStatus();
 }
-
-absl::Status StatusOf(const Frame& answer) {
-  const auto* text = reinterpret_cast<const char*>(answer.body.data());
-  return {static_cast<absl::StatusCode>(answer.code), absl::string_view(text, answer.body.size())};
-}
-
-}  // namespace
 
 Engine::Impl::MailDesk& Engine::Impl::Mailing() {
   if (mail_ == nullptr) mail_ = std::make_unique<MailDesk>(*this);

@@ -88,6 +88,9 @@ struct Respond {
   std::vector<std::byte> body;
 };
 
+// InvalidArgument: what no request or reliable message may have.
+absl::Status CheckMail(std::size_t bytes, Duration budget);
+
 enum class MailKind : std::uint8_t {
   kMessage,    // a message of another member. With an id it is a reliable one, and wants to be responded to
   kRequest,    // a request of another member, which wants to be responded to

@@ -13,9 +13,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "swim/quoted.h"
 #include "transport/delivery.h"
 #include "transport/node_core.h"
+#include "transport/node_mail.h"
 #include "transport/node_setup.h"
+#include "transport/uv_clock.h"
 
 namespace nekton {
 namespace {
@@ -113,6 +116,30 @@ class Call : public Waiter {
   const std::function<void(Driver&)> work_;
 };
 
+// An answer that a thread waits for.
+class Awaited {
+ public:
+  using Answer = absl::StatusOr<std::vector<std::byte>>;
+
+  void End(const Answer& answer) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!answer_.has_value()) answer_ = answer;
+    }
+    changed_.notify_all();
+  }
+  std::optional<Answer> Wait(Duration timeout) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, timeout, [this] { return answer_.has_value(); });
+    return std::move(answer_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Answer> answer_;
+};
+
 }  // namespace
 
 class Node::Impl {
@@ -127,6 +154,10 @@ class Node::Impl {
   // The same for an order; its status, too.
   absl::Status Order(std::string_view what, Duration timeout, Command order);
   absl::Status OrderAsync(Command order, std::function<void(const absl::Status&)> done);
+  // The time of its budget begins now.
+  static absl::StatusOr<NodeMail::Errand> Plan(std::string member, std::vector<std::byte> body,
+                                               const RequestOptions& options, bool reliable);
+  absl::StatusOr<std::vector<std::byte>> Wait(std::string_view what, absl::StatusOr<NodeMail::Errand> errand);
 
   const std::shared_ptr<Delivery> delivery;
   const std::shared_ptr<NodeCore> core;
@@ -155,6 +186,7 @@ absl::Status Node::Impl::StartThreads(OwnLoop loop) {
 }
 
 void Node::Impl::Stop() {
+  core->mail().Close();  // first: it is what a callback may wait for on another thread
   delivery->Stop();
   core->RequestClose();
   {
@@ -197,6 +229,39 @@ absl::Status Node::Impl::OrderAsync(Command order, std::function<void(const absl
   });
 }
 
+absl::StatusOr<NodeMail::Errand> Node::Impl::Plan(std::string member, std::vector<std::byte> body,
+                                                  const RequestOptions& options, bool reliable) {
+  if (absl::Status status = CheckMail(body.size(), options.budget); !status.ok()) return status;
+  NodeMail::Errand errand;
+  errand.member = std::move(member);
+  errand.body = std::move(body);
+  errand.deadline = ReadClocks().boot + options.budget;
+  errand.idempotent = options.idempotent;
+  errand.reliable = reliable;
+  if (options.deadline_of != nullptr) NodeMail::OnBehalfOf(*options.deadline_of, errand);
+  return errand;
+}
+
+absl::StatusOr<std::vector<std::byte>> Node::Impl::Wait(std::string_view what,
+                                                        absl::StatusOr<NodeMail::Errand> errand) {
+  if (!errand.ok()) return errand.status();
+  if (delivery->OnDispatcher()) return WouldBlock(what);
+  const Instant deadline = errand->deadline;
+  errand->direct = true;
+  const auto awaited = std::make_shared<Awaited>();
+  // Whoever drops it unanswered ends it, too.
+  std::shared_ptr<Awaited> ends(awaited.get(),
+                                [awaited](Awaited* a) { a->End(absl::CancelledError("the node was stopped")); });
+  const absl::StatusOr<std::uint64_t> id =
+      core->mail().Begin(*std::move(errand), [ends](const Awaited::Answer& answer) { ends->End(answer); });
+  ends.reset();
+  if (!id.ok()) return id.status();
+  std::optional<Awaited::Answer> answer = awaited->Wait(deadline - ReadClocks().boot + kLeaveGrace);
+  if (answer.has_value()) return *std::move(answer);
+  core->mail().Cancel(*id).IgnoreError();
+  return absl::DeadlineExceededError("the loop did not run in time");
+}
+
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Node::~Node() = default;
 
@@ -204,12 +269,14 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions opt
   absl::StatusOr<NodePlan> plan = PlanNode(std::move(config));
   if (!plan.ok()) return plan.status();
   if (options.event_queue == 0) return absl::InvalidArgumentError("event_queue = 0: must be at least 1");
+  if (options.mail_queue == 0) return absl::InvalidArgumentError("mail_queue = 0: must be at least 1");
   absl::StatusOr<OwnLoop> loop = MakeLoop();
   if (!loop.ok()) return loop.status();
   auto delivery = std::make_shared<Delivery>(
       Delivery::Options{options.event_queue, std::move(options.log), Expected(plan->config)});
   auto core = NodeCore::Open(loop->get(), *std::move(plan), std::move(options.resolve), delivery, false);
   if (!core.ok()) return core.status();
+  (*core)->mail().SetBound(options.mail_queue);
   auto impl = std::make_unique<Impl>(std::move(delivery), *std::move(core));
   if (absl::Status status = impl->StartThreads(*std::move(loop)); !status.ok()) return status;
   return std::unique_ptr<Node>(new Node(std::move(impl)));
@@ -219,9 +286,11 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config confi
   absl::StatusOr<NodePlan> plan = PlanNode(std::move(config));
   if (!plan.ok()) return plan.status();
   if (loop == nullptr) return absl::InvalidArgumentError("loop = null");
+  if (options.mail_queue == 0) return absl::InvalidArgumentError("mail_queue = 0: must be at least 1");
   auto delivery = std::make_shared<Delivery>(Delivery::Options{0, std::move(options.log), Expected(plan->config)});
   auto core = NodeCore::Open(loop, *std::move(plan), std::move(options.resolve), delivery, true);
   if (!core.ok()) return core.status();
+  (*core)->mail().SetBound(options.mail_queue);
   delivery->DispatchHere();
   return std::unique_ptr<Node>(new Node(std::make_unique<Impl>(std::move(delivery), *std::move(core))));
 }
@@ -411,6 +480,54 @@ absl::StatusOr<std::vector<BroadcastInfo>> Node::HeldBroadcasts(Duration timeout
   return std::move(*held);
 }
 
+absl::Status Node::SendTo(const std::string& member, std::vector<std::byte> body) {
+  const std::size_t most = impl_->core->config().datagram_max - kMailHeadMax;
+  if (body.size() > most) {
+    return absl::InvalidArgumentError(absl::StrCat("body: ", body.size(),
+                                                   " bytes; a message that is best effort has at ", "most ", most,
+                                                   ", a reliable one ", kMailBytesMax));
+  }
+  const MemberPtr known = Members().Find(member);
+  if (known != nullptr && known->self) return absl::InvalidArgumentError("member: it is this one itself");
+  if (known == nullptr || known->status == MemberStatus::kLeft) {
+    return absl::NotFoundError(absl::StrCat("member: ", Quoted(member), " is unknown, or has left"));
+  }
+  if (known->status == MemberStatus::kInactive) {
+    return absl::UnavailableError(absl::StrCat("member: ", member, " is INACTIVE"));
+  }
+  return impl_->core->mail().Send(member, std::move(body));
+}
+
+absl::StatusOr<RequestId> Node::SendReliableAsync(std::string member, std::vector<std::byte> body,
+                                                  RequestOptions options,
+                                                  std::function<void(const absl::Status&)> done) {
+  absl::StatusOr<NodeMail::Errand> errand = Impl::Plan(std::move(member), std::move(body), options, true);
+  if (!errand.ok()) return errand.status();
+  NodeMail::Done told;
+  if (done) told = [done = std::move(done)](const auto& answer) { done(answer.status()); };
+  return impl_->core->mail().Begin(*std::move(errand), std::move(told));
+}
+
+absl::Status Node::SendReliable(std::string member, std::vector<std::byte> body, RequestOptions options) {
+  return impl_->Wait("SendReliable()", Impl::Plan(std::move(member), std::move(body), options, true)).status();
+}
+
+absl::StatusOr<RequestId> Node::RequestAsync(std::string member, std::vector<std::byte> body, RequestOptions options,
+                                             std::function<void(const absl::StatusOr<std::vector<std::byte>>&)> done) {
+  absl::StatusOr<NodeMail::Errand> errand = Impl::Plan(std::move(member), std::move(body), options, false);
+  if (!errand.ok()) return errand.status();
+  return impl_->core->mail().Begin(*std::move(errand), std::move(done));
+}
+
+absl::StatusOr<std::vector<std::byte>> Node::Request(std::string member, std::vector<std::byte> body,
+                                                     RequestOptions options) {
+  return impl_->Wait("Request()", Impl::Plan(std::move(member), std::move(body), options, false));
+}
+
+absl::Status Node::CancelRequest(RequestId id) { return impl_->core->mail().Cancel(id); }
+void Node::OnMessage(MessageHandler handler) { impl_->core->mail().SetHandler(std::move(handler)); }
+void Node::OnRequest(RequestHandler handler) { impl_->core->mail().SetHandler(std::move(handler)); }
+
 void Node::Stop() { impl_->Stop(); }
 
 std::vector<CounterValue> Node::Counters() const {
@@ -431,6 +548,11 @@ std::vector<CounterValue> Node::Counters() const {
   all.push_back({"node_events_lost", losses.events});
   all.push_back({"node_resyncs", losses.resyncs});
   all.push_back({"node_log_lines_lost", losses.lines});
+  const NodeMail::Losses mail = impl_->core->mail().losses();
+  all.push_back({"node_messages_lost", mail.messages});
+  all.push_back({"node_messages_unhandled", mail.unhandled});
+  all.push_back({"node_messages_unsent", mail.unsent});
+  all.push_back({"node_requests_refused_full", mail.refused});
   return all;
 }
 

@@ -9,7 +9,7 @@
 //
 // With config.standalone it is a group of one for good: no socket, no resolver, and all else as ever.
 //
-// Where callbacks run (event handlers, the log sink, LeaveAsync):
+// Where callbacks run (event handlers, the log sink, LeaveAsync, messages and requests):
 //   Start:  one after another on a delivery thread of the node, fed by a bounded queue. A slow or blocking callback
 //           never stops the protocol; if the queue overflows, what waited in it is replaced by one kResync event, and
 //           Members() is the truth.
@@ -39,6 +39,7 @@
 #include "transport/log.h"
 #include "transport/members_view.h"
 #include "transport/resolver.h"
+#include "transport/responder.h"
 #include "transport/subscription.h"
 
 extern "C" {
@@ -50,8 +51,18 @@ namespace nekton {
 struct NodeOptions {
   LogSink log;                      // lines in words, without a newline; none by default
   std::size_t event_queue = 16384;  // Start: events that wait for a slow handler; >= 1
+  std::size_t mail_queue = 1024;    // messages and requests that wait for a slow handler; >= 1
   ResolveFunction resolve;          // of seed names; empty: the system's resolver
 };
+
+// Of a request or a reliable message.
+struct RequestOptions {
+  Duration budget = std::chrono::seconds(1);  // for all of it: waiting for the loop, every try, the answer; 1 ms to 1 h
+  // Also not later than the deadline of this one, which it is for; and cancelled with it. Null: it is for none.
+  const Responder* deadline_of = nullptr;
+  bool idempotent = false;  // may be done twice, by two lives of the member (swim/mail.h)
+};
+using RequestId = std::uint64_t;  // of one node's own
 
 struct CounterValue {
   std::string name;  // stable, fit for a metrics system
@@ -159,6 +170,36 @@ class Node {
   // The latest of each key that is held here, all marked `replayed`: for who has lost events (kResync). As Explain.
   absl::Status HeldBroadcastsAsync(std::function<void(const std::vector<BroadcastInfo>&)> done);
   absl::StatusOr<std::vector<BroadcastInfo>> HeldBroadcasts(Duration timeout = std::chrono::seconds(1));
+
+  // Messages and requests to other members: swim/mail.h has what they promise, and their limits.
+
+  // Best effort: one datagram, which may be lost or come twice. OK: it is on its way. InvalidArgument: more bytes than fit
+  // (config.datagram_max less 41), or it is for this member; NotFound, Unavailable: the member is unknown or has left, is
+  // INACTIVE, as Members() has it; ResourceExhausted: 1,024 calls wait; FailedPrecondition: stopped. Legal everywhere.
+  absl::Status SendTo(const std::string& member, std::vector<std::byte> body);
+  // Up to 1 MiB, within a budget. `done` comes once: OK when the other member's node has put it into the queue of its
+  // handler; else why not. It is dropped if this node is stopped first. If the returned status is not OK (InvalidArgument:
+  // body, budget; else as ObserveAsync) it never comes. Legal everywhere.
+  absl::StatusOr<RequestId> SendReliableAsync(std::string member, std::vector<std::byte> body, RequestOptions options,
+                                              std::function<void(const absl::Status&)> done);
+  // The same, and waits. Cancelled if the node stops meanwhile. FailedPrecondition inside a callback or on the loop's
+  // thread.
+  absl::Status SendReliable(std::string member, std::vector<std::byte> body, RequestOptions options = {});
+  // The same for a request: `done` gets the answer of the other member's handler, or a status (swim/mail.h, Mail::status).
+  absl::StatusOr<RequestId> RequestAsync(std::string member, std::vector<std::byte> body, RequestOptions options,
+                                         std::function<void(const absl::StatusOr<std::vector<std::byte>>&)> done);
+  absl::StatusOr<std::vector<std::byte>> Request(std::string member, std::vector<std::byte> body,
+                                                 RequestOptions options = {});
+  // Its `done` gets Cancelled, and the other member's handler hears of it. NotFound: it has ended; else as ObserveAsync.
+  absl::Status CancelRequest(RequestId id);
+
+  // Who gets what others send. One handler each; null: none, and then messages are dropped, reliable ones and requests
+  // answered with Unimplemented. Where more than NodeOptions::mail_queue of them wait, best-effort messages are dropped
+  // and counted, and the rest is answered with ResourceExhausted. An earlier handler is not running any more when the
+  // call returns, unless that is made in a callback. A handler may answer later (transport/responder.h). On a stopped
+  // node without effect.
+  void OnMessage(MessageHandler handler);
+  void OnRequest(RequestHandler handler);
 
   // Ends the node without a goodbye. Any thread, any state, any number of times, also two threads at once. When it has
   // returned no callback is running (but the one that called it) and none will come. Start: the loop's thread is gone.

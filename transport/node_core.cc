@@ -75,6 +75,7 @@ NodeCore::NodeCore(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve, std:
       dispatch_(dispatch),
       loop_(loop),
       delivery_(std::move(delivery)),
+      mail_(std::make_shared<NodeMail>(delivery_)),
       transport_(std::move(transport)),
       local_(transport_->local()),
       driver_(std::move(member), *transport_, ReadClocks),
@@ -86,6 +87,10 @@ absl::Status NodeCore::OpenHandles() {
   const int error = uv_async_init(loop_, &async_, [](uv_async_t* h) { static_cast<NodeCore*>(h->data)->OnAsync(); });
   if (error != 0) return absl::InternalError(absl::StrCat("cannot watch a wake-up channel: ", uv_strerror(error)));
   self_ = shared_from_this();
+  mail_->SetCaller([core = weak_from_this()](std::function<void(Driver&)> work) {
+    const std::shared_ptr<NodeCore> self = core.lock();
+    return self != nullptr ? self->Call(std::move(work)) : absl::FailedPreconditionError("the node is stopped");
+  });
   uv_timer_init(loop_, &timer_);
   uv_idle_init(loop_, &idle_);
   uv_check_init(loop_, &check_);
@@ -276,7 +281,17 @@ bool NodeCore::IsOwn(const Address& address, const std::vector<Address>& interfa
 
 void NodeCore::Flush() {
   dirty_ = false;
-  flushed_changes_ = driver_.changes();
+  do {  // what is refused at once is an order of ours
+    flushed_changes_ = driver_.changes();
+    Publish();
+    driver_.TakeMail(incoming_);
+    if (!incoming_.empty()) mail_->Hand(incoming_, driver_);
+  } while (driver_.changes() != flushed_changes_);
+  Rearm();
+  if (dispatch_) delivery_->Dispatch();
+}
+
+void NodeCore::Publish() {
   driver_.TakeEvents(events_);
   std::optional<absl::Status> left;
   for (const Event& event : events_) {
@@ -296,8 +311,6 @@ void NodeCore::Flush() {
     const std::lock_guard lock(mutex_);
     numbers_ = CurrentNumbers();
   }
-  Rearm();
-  if (dispatch_) delivery_->Dispatch();
 }
 
 void NodeCore::Rearm() {
@@ -369,6 +382,7 @@ void NodeCore::Close() {
     numbers_ = CurrentNumbers();
   }
   const std::vector<NodeJoins::Done> dropped_joins = joins_.TakeAll();  // the user's code, too
+  mail_->Close();
   resolver_.reset();
   transport_->Close([this] { PartClosed(); });
   for (uv_handle_t* handle : {AsHandle(&timer_), AsHandle(&idle_), AsHandle(&check_), AsHandle(&async_)}) {

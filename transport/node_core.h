@@ -27,6 +27,7 @@
 #include "transport/delivery.h"
 #include "transport/driver.h"
 #include "transport/node_joins.h"
+#include "transport/node_mail.h"
 #include "transport/node_setup.h"
 #include "transport/resolver.h"
 #include "transport/seeds.h"
@@ -61,6 +62,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   void RequestClose();  // in a turn of the loop
   Numbers numbers() const;
   const Config& config() const { return config_; }
+  NodeMail& mail() { return *mail_; }
   const Address& local() const { return local_; }
   const Address& advertised() const { return advertised_; }
 
@@ -82,6 +84,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   void TurnSeeds();
   void EndJoins();
   void Flush();
+  void Publish();
   void Notice(const Event& event);
   void Stranger(const Address& from, std::string_view what);
   void Log(LogLevel level, std::string line);
@@ -95,6 +98,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   const bool dispatch_;
   uv_loop_t* const loop_;
   std::shared_ptr<Delivery> delivery_;
+  const std::shared_ptr<NodeMail> mail_;
   std::unique_ptr<Transport> transport_;
   const TransportCounters* socket_counters_ = nullptr;  // of the sockets; null: there are none
   const Address local_;
@@ -119,6 +123,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   bool seeds_dirty_ = true;  // seeds to look at whatever the time is
   Instant armed_ = kNever;   // what the timer is set for
   std::vector<Event> events_;
+  std::vector<Mail> incoming_;
   MembersView view_;
   std::uint64_t lookups_ = 0;
   std::uint64_t lookups_failed_ = 0;
