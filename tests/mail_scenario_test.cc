@@ -104,6 +104,23 @@ TEST(MailScenario, AtThirtyPercentLossEachIsDoneOnceOrFailsAtItsDeadline) {
   EXPECT_GT(g.c.Sum(Counter::kRequestsRepeated), 50u);
 }
 
+TEST(MailScenario, TheSameSeedGivesTheSameRun) {
+  const auto run = [](std::uint64_t seed) {
+    MailGroup g({.nodes = 3, .seed = seed});
+    g.AnswerAfter(10ms);
+    g.c.Lose(0.3);
+    for (int i = 0; i < 20; ++i) {
+      g.Ask(0, 1, "x", 500ms);
+      g.Ask(1, 2, std::string(5000, 'y'), 500ms);
+      g.c.RunFor(30ms);
+    }
+    g.c.RunFor(5s);
+    return g.c.sim().Fingerprint();
+  };
+  EXPECT_EQ(run(7), run(7));
+  EXPECT_NE(run(7), run(8));
+}
+
 TEST(MailScenario, WhenTheAnswerIsLostTheFirstOneIsGivenAgain) {
   MailGroup g;
   int answers = 0;

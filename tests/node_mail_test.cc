@@ -348,8 +348,7 @@ TEST_F(NodeMailTest, AHandlerThatIsReplacedIsNotRunningAnyMore) {
     beta_->OnMessage(nullptr);
     replaced = true;
   });
-  std::this_thread::yield();
-  EXPECT_FALSE(replaced);
+  EXPECT_FALSE(WaitFor([&] { return replaced.load(); }, 0s));
   gate.Open();
   other.join();
   EXPECT_TRUE(replaced);
@@ -396,6 +395,18 @@ TEST_F(NodeMailTest, StopDropsWhatIsOpenAndReleasesWhoWaits) {
   EXPECT_EQ(alpha_->SendReliableAsync("beta", {}, {}, nullptr).status().code(), StatusCode::kFailedPrecondition);
   alpha_->OnRequest(Echo());  // without effect
   shelf.Clear();
+}
+
+TEST_F(NodeMailTest, DestroyedInItsOwnHandler) {
+  std::atomic<bool> gone = false;
+  gamma_->OnRequest([&](const Message&, Responder responder) {
+    gamma_.reset();
+    EXPECT_TRUE(responder.cancelled());
+    EXPECT_FALSE(responder.Answer({}).ok());
+    gone = true;
+  });
+  ASSERT_TRUE(alpha_->RequestAsync("gamma", {}, {.budget = 60s}, nullptr).ok());
+  EXPECT_TRUE(WaitFor([&] { return gone.load(); }));
 }
 
 // While requests come and go.
