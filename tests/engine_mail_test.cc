@@ -104,6 +104,18 @@ TEST_F(EngineMailTest, OnlyTheOneThatWasAskedAnswers) {
   EXPECT_EQ(rig.Count(Counter::kMailStray), 5u);
 }
 
+// The other's deadline may be later than ours, by what the way there took.
+TEST_F(EngineMailTest, AtTheDeadlineTheOtherIsToldOnce) {
+  ASSERT_TRUE(rig.Order(Asking("x")).ok());
+  const Instant begun = rig.now.boot;
+  rig.Run(5s);
+  const std::vector<Said> cancels = SentMail(Letter::kCancel);
+  ASSERT_THAT(cancels, SizeIs(1));
+  EXPECT_EQ(cancels[0].at, begun + 1s);
+  EXPECT_EQ(cancels[0].frame.sequence, SentMail(Letter::kRequest).at(0).frame.sequence);
+  EXPECT_EQ(Got(MailKind::kDone).at(0).at, begun + 1s);
+}
+
 // We slept, and input is handled before timers.
 TEST_F(EngineMailTest, AnAnswerThatIsHeardTooLateIsNone) {
   ASSERT_TRUE(rig.Order(Asking("x", 100ms)).ok());

@@ -86,9 +86,9 @@ class NodeMailTest : public testing::Test {
  protected:
   void SetUp() override { Begin({}); }
   void Begin(NodeOptions of_beta) {
-    gamma_.reset();
-    beta_.reset();
     alpha_.reset();
+    beta_.reset();
+    gamma_.reset();
     alpha_ = MustStart(FastConfig("alpha"));
     beta_ = MustStart(FastConfig("beta", {alpha_->local().ToString()}), std::move(of_beta));
     gamma_ = MustStart(FastConfig("gamma", {alpha_->local().ToString()}));
@@ -102,9 +102,11 @@ class NodeMailTest : public testing::Test {
     };
   }
 
-  std::unique_ptr<Node> alpha_;
-  std::unique_ptr<Node> beta_;
+  // Those that began first end first. (The thread sanitizer does not see libuv close a descriptor, and takes a number that
+  // is used again by a thread older than its first use for a race.)
   std::unique_ptr<Node> gamma_;
+  std::unique_ptr<Node> beta_;
+  std::unique_ptr<Node> alpha_;
 };
 
 TEST_F(NodeMailTest, MessagesArriveAndRequestsAreAnswered) {
@@ -356,23 +358,23 @@ TEST_F(NodeMailTest, AHandlerThatIsReplacedIsNotRunningAnyMore) {
 
 TEST_F(NodeMailTest, ARequestToAMemberThatDiesEndsWhenThatIsKnown) {
   Shelf shelf;
-  beta_->OnRequest(shelf.Handler());
+  alpha_->OnRequest(shelf.Handler());
   std::promise<absl::Status> ended;
-  ASSERT_TRUE(alpha_
-                  ->RequestAsync("beta", {}, {.budget = 1h},
+  ASSERT_TRUE(gamma_
+                  ->RequestAsync("alpha", {}, {.budget = 1h},
                                  [&](const Answer& answer) {
                                    EXPECT_FALSE(
-                                       Has(*alpha_, "beta", MemberStatus::kActive));  // the snapshot knows, too
+                                       Has(*gamma_, "alpha", MemberStatus::kActive));  // the snapshot knows, too
                                    ended.set_value(answer.status());
                                  })
                   .ok());
   ASSERT_TRUE(WaitFor([&] { return shelf.size() == 1; }));
-  beta_->Stop();
+  alpha_->Stop();
   EXPECT_TRUE(shelf[0].cancelled());
   EXPECT_EQ(shelf[0].Answer({}).code(), StatusCode::kCancelled);
   EXPECT_EQ(ended.get_future().get().code(), StatusCode::kUnavailable);
-  EXPECT_EQ(alpha_->SendTo("beta", {}).code(), StatusCode::kUnavailable);
-  beta_ = nullptr;
+  EXPECT_EQ(gamma_->SendTo("alpha", {}).code(), StatusCode::kUnavailable);
+  alpha_ = nullptr;
   shelf.Clear();  // they outlive their node
 }
 
@@ -399,31 +401,38 @@ TEST_F(NodeMailTest, StopDropsWhatIsOpenAndReleasesWhoWaits) {
 
 TEST_F(NodeMailTest, DestroyedInItsOwnHandler) {
   std::atomic<bool> gone = false;
-  gamma_->OnRequest([&](const Message&, Responder responder) {
-    gamma_.reset();
+  alpha_->OnRequest([&](const Message&, Responder responder) {
+    alpha_.reset();
     EXPECT_TRUE(responder.cancelled());
     EXPECT_FALSE(responder.Answer({}).ok());
     gone = true;
   });
-  ASSERT_TRUE(alpha_->RequestAsync("gamma", {}, {.budget = 60s}, nullptr).ok());
+  ASSERT_TRUE(gamma_->RequestAsync("alpha", {}, {.budget = 60s}, nullptr).ok());
   EXPECT_TRUE(WaitFor([&] { return gone.load(); }));
 }
 
 // While requests come and go.
 TEST_F(NodeMailTest, StopsAtAnyMoment) {
   for (int i = 0; i < Storm(10); ++i) {
-    auto delta = MustStart(FastConfig("delta" + std::to_string(i), {alpha_->local().ToString()}));
-    delta->OnRequest(Echo());
-    beta_->OnRequest(Echo());
-    ASSERT_TRUE(WaitFor([&] { return delta->Members().Alive().size() >= 3; }));
+    ASSERT_NO_FATAL_FAILURE(Begin({}));
+    const RequestHandler echo = [](const Message& request, Responder responder) {
+      responder.Answer(request.body).IgnoreError();
+    };
+    alpha_->OnRequest(echo);
+    beta_->OnRequest(echo);
     std::atomic<bool> over = false;
-    std::thread asker([&] {
-      while (!over) delta->Request("beta", ToBytes("x"), {.budget = 10s}).IgnoreError();
+    std::atomic<int> asked = 0;
+    std::thread to_it([&] {
+      for (; !over; ++asked) gamma_->Request("alpha", ToBytes("x"), {.budget = 10ms}).IgnoreError();
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(i % 5));
-    delta->Stop();
+    std::thread by_it([&] {
+      for (; !over; ++asked) alpha_->Request("beta", Bytes(asked % 2 == 0 ? 10 : 5000), {.budget = 10s}).IgnoreError();
+    });
+    ASSERT_TRUE(WaitFor([&] { return asked > i; }));
+    alpha_->Stop();
     over = true;
-    asker.join();
+    to_it.join();
+    by_it.join();
   }
 }
 
