@@ -27,7 +27,8 @@
 // stream may stay. A request that has been received is not sent again, only asked about (37 bytes).
 //
 // What is refused comes back as a status, and nothing is dropped in silence but best-effort messages, which are counted.
-// None of it proves anything to the failure detector. Who uses none of it pays nothing: no byte, no timer.
+// None of it proves anything to the failure detector, but that a port which refuses a stream refuses it whoever asks
+// (Trouble::kRefused). Who uses none of it pays nothing: no byte, no timer.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +45,8 @@ namespace nekton {
 inline constexpr std::size_t kMailBytesMax = std::size_t{1} << 20;        // body of a request, answer, reliable message
 inline constexpr Duration kMailBudgetMin = std::chrono::milliseconds(1);  // budgets are whole milliseconds on the wire
 inline constexpr Duration kMailBudgetMax = std::chrono::hours(1);
-inline constexpr std::size_t kMailHeadMax =
-    41;  // what a frame adds to a body: Send takes Config::datagram_max less this
+// What a frame adds to a body: Send takes Config::datagram_max less this.
+inline constexpr std::size_t kMailHeadMax = 41;
 
 // Orders. All but Respond and CancelRequest fail with InvalidArgument (size, budget, ourselves), NotFound (the member is
 // unknown or has left), Unavailable (it is INACTIVE), and FailedPrecondition (we are leaving); then nothing is sent.

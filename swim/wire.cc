@@ -46,9 +46,7 @@ std::size_t SyncSize(const Frame& frame) {
 
 bool HasBudget(Letter letter) { return letter == Letter::kReliable || letter == Letter::kRequest; }
 bool HasCode(Letter letter) { return letter == Letter::kAnswer || letter == Letter::kReceipt; }
-bool HasBody(Letter letter) {
-  return letter == Letter::kMessage || HasBudget(letter) || letter == Letter::kAnswer;
-}
+bool HasBody(Letter letter) { return letter == Letter::kMessage || HasBudget(letter) || letter == Letter::kAnswer; }
 bool IsCode(std::uint8_t code) { return code <= kCodeStatusMax || code == kCodeOtherLife || code == kCodeStranger; }
 
 // Target, letter, what the letter has, length of the body.

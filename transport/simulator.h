@@ -220,8 +220,8 @@ class Simulator {
   // Of what other members send it, and of how its own requests end (swim/mail.h); it answers with Order(Respond).
   // Without a handler requests and reliable messages are answered with Unimplemented.
   void SetMailHandler(std::function<void(SimId member, const Mail& mail)> handler);
-  void SetTap(std::function<void(const SimDatagram&)> tap);       // of every datagram sent, delivered and dropped
-  void SetFilter(std::function<bool(const SimDatagram&)> keep);   // false: the datagram is dropped when it is sent
+  void SetTap(std::function<void(const SimDatagram&)> tap);      // of every datagram sent, delivered and dropped
+  void SetFilter(std::function<bool(const SimDatagram&)> keep);  // false: the datagram is dropped when it is sent
   const SimCounters& counters() const;
   std::uint64_t Fingerprint() const;  // over every member's, the dead ones' too, and all that the network did
 
