@@ -28,15 +28,18 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "phi/detector.h"
 #include "phi/fixed_deadline.h"
 #include "stm/deadlines.h"
 #include "stm/stm.h"
+#include "swim/beat.h"
 #include "swim/broadcasts.h"
 #include "swim/companions.h"
 #include "swim/dissemination.h"
 #include "swim/echoes.h"
 #include "swim/engine.h"
+#include "swim/exchange.h"
 #include "swim/foreigners.h"
 #include "swim/isolation.h"
 #include "swim/join_addresses.h"
@@ -98,34 +101,6 @@ class Engine::Impl {
   enum class Source : std::uint8_t {
     kNews,     // to be passed on
     kCatchUp,  // a sync that made up for what only we had missed
-  };
-  // What an exchange of ours is for.
-  enum class Errand : std::uint8_t { kContact, kRepair, kQuestion, kStreamPing, kBroadcasts, kMail, kMailAnswer };
-  using Leaves = std::bitset<TableSums::kLeaves>;
-  struct Exchange {
-    Errand errand = Errand::kContact;
-    Address address;
-    std::uint32_t sequence = 0;  // stream ping; mail: number of the request
-    std::uint64_t served = 0;    // mail answer: of which served request
-    bool join = false;           // contact: sent as a newcomer
-    bool reconnect = false;      // after a separation: what it brings is news to others too
-    Leaves leaves{};             // whose rows it is about; none: all, or sums
-  };
-  // Heartbeats to and from one other member.
-  struct Beat {
-    Link link;
-    Instant next_send = kNever;
-    Instant next_ask = kNever;  // when it is asked (again) for an answer
-    std::uint32_t asked = 0;    // the sequence that is to be answered
-    bool convicted = false;     // silent for too long, or nothing proves that it hears us
-    bool given_up = false;      // its one kDead of silence has been given
-  };
-  static_assert(sizeof(Beat) <= 100);  // with what phi keeps of it at most 700 bytes
-  // A newcomer that waits until it is known whether its name is in use.
-  struct Admission {
-    ExchangeId id = 0;
-    std::uint32_t sequence = 0;  // of the round that finds it out
-    std::vector<std::byte> request;
   };
   static constexpr std::size_t kAdmissionsMax = 8;  // beyond: busy
   // So many attempts to join at once, so that dead seeds, however many, leave streams for the rest of us.
@@ -219,8 +194,7 @@ class Engine::Impl {
   void QuestionTimer(Outbox& out, PeerId suspect);
   void AskAboutSuspect(Outbox& out, PeerId suspect);
   void TryDeadMember(Outbox& out);
-  template <typename Fits>
-  PeerId PickActive(Fits fits);
+  PeerId PickActive(absl::FunctionRef<bool(PeerId)> fits);
   PeerId PickRelay(const ProbeRound& round);
   Observation Own(PeerId peer, Signal signal, Reason reason, std::uint32_t weight);
   Reason RoundReason(const ProbeRound& round) const;
@@ -506,23 +480,5 @@ class Engine::Impl {
   Rows answers_;  // rows whose news goes back to the sender of the frame in hand
   HeardParts heard_parts_;
 };
-
-// An ACTIVE member that fits: a few random picks, then a bounded walk.
-template <typename Fits>
-PeerId Engine::Impl::PickActive(Fits fits) {
-  if (table_.ring_size() == 0) return kNoPeer;
-  const auto good = [&](PeerId row) { return table_[row].status == MemberStatus::kActive && fits(row); };
-  for (int tries = 0; tries < 8; ++tries) {
-    const PeerId row = table_.PickRandom(random_);
-    if (good(row)) return row;
-  }
-  const std::uint32_t start = random_.Below(table_.ring_size());
-  const std::uint32_t steps = std::min<std::uint32_t>(table_.ring_size(), 2 * kRelaysMax);
-  for (std::uint32_t i = 0; i < steps; ++i) {
-    const PeerId row = table_.RingAt(start + i);
-    if (good(row)) return row;
-  }
-  return kNoPeer;
-}
 
 }  // namespace nekton

@@ -200,6 +200,23 @@ void Engine::Impl::AskRelays(Outbox& out, ProbeRound& round, std::uint32_t seque
   }
 }
 
+// An ACTIVE member that fits: a few random picks, then a bounded walk.
+PeerId Engine::Impl::PickActive(absl::FunctionRef<bool(PeerId)> fits) {
+  if (table_.ring_size() == 0) return kNoPeer;
+  const auto good = [&](PeerId row) { return table_[row].status == MemberStatus::kActive && fits(row); };
+  for (int tries = 0; tries < 8; ++tries) {
+    const PeerId row = table_.PickRandom(random_);
+    if (good(row)) return row;
+  }
+  const std::uint32_t start = random_.Below(table_.ring_size());
+  const std::uint32_t steps = std::min<std::uint32_t>(table_.ring_size(), 2 * kRelaysMax);
+  for (std::uint32_t i = 0; i < steps; ++i) {
+    const PeerId row = table_.RingAt(start + i);
+    if (good(row)) return row;
+  }
+  return kNoPeer;
+}
+
 // One that was not asked in this round before. Where rounds were void of late, for the relays were as silent as the
 // member, those whom we still hear are asked, and they alone: so a few that are cut off from most of the group learn it.
 PeerId Engine::Impl::PickRelay(const ProbeRound& round) {

@@ -230,7 +230,7 @@ void Engine::Impl::Admit(Outbox& out, ExchangeId id, const Frame& frame) {
   out.Add(std::move(reply));
 }
 
-Engine::Impl::Leaves Engine::Impl::LeavesOf(const Frame& frame) {
+Leaves Engine::Impl::LeavesOf(const Frame& frame) {
   Leaves leaves;
   ByteReader reader(frame.leaves);
   while ((frame.flags & kFlagLeaves) != 0 && reader.left() != 0) leaves.set(reader.Fixed<std::uint16_t>());
