@@ -215,17 +215,21 @@ TEST(TrialTest, AThresholdRunEndsWhenAllAreWell) {
 // An event loop accuses one healthy member after the other, a stuck prober one in each anomaly. Where nothing runs on,
 // nobody is condemned; and those that suffer are found alike.
 TEST(TrialTest, WhichProcessItIsDecidesAboutSwim) {
-  std::map<Block, TrialResult> results;
+  std::map<Block, std::uint64_t> false_positives;  // of five runs: a single one has none now and then
   for (const Block block : kBlocks) {
-    Trial trial = Small("swim", {2, 16384, 64});
-    trial.block = block;
-    results[block] = RunTrial(trial);
-    EXPECT_EQ(results[block].anomalies, 16U);
-    EXPECT_THAT(results[block].first, testing::Not(IsEmpty()));
+    for (std::uint64_t seed = 1000; seed < 1005; ++seed) {
+      Trial trial = Small("swim", {2, 16384, 64});
+      trial.seed = seed;
+      trial.block = block;
+      const TrialResult result = RunTrial(trial);
+      EXPECT_EQ(result.anomalies, 16U);
+      EXPECT_THAT(result.first, testing::Not(IsEmpty()));
+      false_positives[block] += result.false_positives;
+    }
   }
-  EXPECT_GT(results[Block::kProber].false_positives, 0U);
-  EXPECT_GT(results[Block::kBlocked].false_positives, 2 * results[Block::kProber].false_positives);
-  EXPECT_EQ(results[Block::kFrozen].false_positives, 0U);
+  EXPECT_GT(false_positives[Block::kProber], 0U);
+  EXPECT_GT(false_positives[Block::kBlocked], 2 * false_positives[Block::kProber]);
+  EXPECT_EQ(false_positives[Block::kFrozen], 0U);
 }
 
 TEST(TrialTest, TheSameSeedGivesTheSameRun) {

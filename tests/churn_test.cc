@@ -10,7 +10,7 @@ TEST(Churn, OfFormerLivesNothingIsLeft) { ExpectChurnIsBounded(ChurnKind::kResta
 TEST(Churn, OfFormerStaysNothingIsLeft) { ExpectChurnIsBounded(ChurnKind::kReturn, 500, 2000); }
 // Tombstones last a day there, and the oldest makes room.
 TEST(Churn, InAMeshOnlyTheLatestAreLeft) { ExpectChurnIsBounded(ChurnKind::kLeave, 500, 2000, Config::Mesh()); }
-TEST(Churn, OfFormerAddressesNothingIsLeft) { ExpectChurnIsBounded(ChurnKind::kMove, 200, 800); }
+TEST(Churn, OfFormerAddressesNothingIsLeft) { ExpectChurnIsBounded(ChurnKind::kMove, 400, 1600); }
 
 }  // namespace
 }  // namespace nekton

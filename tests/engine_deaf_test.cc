@@ -16,7 +16,8 @@ Config Listening() {
   Config config = Rig::Lan();
   config.rules.excuse_deafness = true;
   config.hearer_margin = Duration{};
-  config.confirmers = 0;  // so that a hold is as long whoever confirms it
+  config.confirmers = 0;               // so that a hold is as long whoever confirms it
+  config.rules.await_answers = false;  // nobody answers here
   return config;
 }
 

@@ -153,7 +153,9 @@ TEST(EngineLeave, LeavingItRefutesNothing) {
 
 // A hold that runs out, or an attempt to join that ends, is no reason to look for seeds now.
 TEST(EngineLeave, LeavingItTriesNoSeedAndServesNoSync) {
-  Rig rig;
+  Config config = Rig::Lan();
+  config.rules.await_answers = false;  // nobody answers here
+  Rig rig(config);
   rig.Know(5);
   rig.Gossip(rig[2], {Suspect(rig[1], {&rig[2]})});
   ASSERT_TRUE(rig.Order(Join{{Rig::At(200), rig[1].address}}).ok());
