@@ -1,5 +1,5 @@
-# nekton::xxhash and nekton::libuv. Read by our own build and, installed, by nektonConfig.cmake; both set
-# NEKTON_WITH_UV. Distributions ship these two with pkg-config files, package managers with CMake files: take either.
+# nekton::xxhash, nekton::sodium and nekton::libuv. Read by our own build and, installed, by nektonConfig.cmake; both set
+# NEKTON_WITH_UV. Distributions ship these with pkg-config files, package managers with CMake files: take either.
 find_package(PkgConfig QUIET)
 
 # (target, pkg-config module, CMake package, its targets...)
@@ -27,6 +27,7 @@ function(nekton_find_library target module package)
 endfunction()
 
 nekton_find_library(nekton::xxhash libxxhash xxHash xxHash::xxhash)
+nekton_find_library(nekton::sodium libsodium unofficial-sodium unofficial-sodium::sodium)
 if(NEKTON_WITH_UV)
   nekton_find_library(nekton::libuv "libuv>=1.44" libuv libuv::uv libuv::uv_a)
 endif()
