@@ -105,6 +105,8 @@ class Storm {
   }
 
   void Start(Process& p) {
+    (void)Now(p);
+    p.clocks.suspended = false;
     p.generation = ++generations_;
     p.frozen = false;
     LeaseTerms terms = kTerms;
@@ -339,10 +341,10 @@ class Storm {
   }
 
   void Thaw(Process& p, std::uint64_t life) {
+    if (p.generation != life) return;
     changed_ = true;
     (void)Now(p);
     p.clocks.suspended = false;
-    if (p.generation != life) return;
     p.frozen = false;
     // Input that waited comes before timers.
     std::deque<std::function<void()>> waiting = std::exchange(p.waiting, {});
