@@ -140,6 +140,40 @@ TEST_F(NodeDataTest, CallsFromACallbackAreTakenOrRefusedAndNeverWait) {
   EXPECT_TRUE(WaitFor([&] { return Told(log) == std::vector<std::string>{"alpha go=", "beta answer=yes"}; }));
 }
 
+// Whoever changes something finds it changed: in Members(), and told, when he hears that it is done.
+TEST_F(NodeDataTest, WhatIsDoneHasBeenPublishedAndTold) {
+  Node& node = *nodes_[0];
+  const auto own = [&] { return TagsOf(node, "alpha")["turn"]; };
+  EventLog log;
+  const Subscription watch = node.Subscribe(log.Handler());
+  for (std::size_t turn = 1; turn <= 20; ++turn) {
+    const std::string value = std::to_string(turn);
+    std::promise<void> done;
+    ASSERT_TRUE(node.SetTagAsync("turn", value,
+                                 [&](const absl::Status&) {
+                                   EXPECT_EQ(own(), value);
+                                   EXPECT_EQ(log.Count(EventKind::kUpdated, "alpha"), 2 * turn - 1);
+                                   done.set_value();
+                                 })
+                    .ok());
+    done.get_future().get();
+    ASSERT_TRUE(node.SetTag("turn", value + "!", 60s).ok());
+    EXPECT_EQ(own(), value + "!");
+    std::promise<std::size_t> held;
+    ASSERT_TRUE(node.BroadcastAsync("turn", value).ok());
+    ASSERT_TRUE(
+        node.HeldBroadcastsAsync([&](const auto&) { held.set_value(log.Count(EventKind::kBroadcast, "alpha")); }).ok());
+    EXPECT_EQ(held.get_future().get(), turn);
+  }
+}
+
+TEST_F(NodeDataTest, WhoAsksWithoutACallbackIsToldNothing) {
+  EXPECT_TRUE(nodes_[0]->HeldBroadcastsAsync(nullptr).ok());
+  EXPECT_TRUE(nodes_[0]->ExplainAsync("beta", nullptr).ok());
+  EXPECT_TRUE(nodes_[0]->LevelAsync("beta", nullptr).ok());
+  EXPECT_TRUE(nodes_[0]->SetTag("still", "here", 60s).ok());
+}
+
 TEST_F(NodeDataTest, AStoppedNodeTakesNoData) {
   nodes_[1]->Stop();
   for (const absl::Status& status :

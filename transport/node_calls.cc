@@ -13,10 +13,7 @@ class Call : public Waiter {
  public:
   explicit Call(std::function<void(Driver&)> work) : work_(std::move(work)) {}
 
-  void Make(Driver& driver) {
-    work_(driver);
-    End(true);
-  }
+  void Make(Driver& driver) { work_(driver); }
 
  private:
   const std::function<void(Driver&)> work_;
@@ -30,7 +27,8 @@ absl::Status Node::Impl::Ask(std::string_view what, Duration timeout, std::funct
   const auto call = std::make_shared<Call>(std::move(work));
   // Whoever drops the call unmade ends it, too.
   std::shared_ptr<Call> ends(call.get(), [call](Call* c) { c->End(false); });
-  const absl::Status taken = core->Call([ends](Driver& driver) { ends->Make(driver); });
+  // Who has changed something reads it in Members() afterwards.
+  const absl::Status taken = core->Call([ends](Driver& driver) { ends->Make(driver); }, [ends] { ends->End(true); });
   ends.reset();
   return taken.ok() ? call->Wait(timeout) : taken;
 }
@@ -43,10 +41,7 @@ absl::Status Node::Impl::Order(std::string_view what, Duration timeout, Command 
 }
 
 absl::Status Node::Impl::OrderAsync(Command order, std::function<void(const absl::Status&)> done) {
-  return core->Call([to = delivery, order = std::move(order), done = std::move(done)](Driver& driver) {
-    const absl::Status status = driver.Order(order);
-    if (done) to->Post([done, status] { done(status); });
-  });
+  return AskAsync(std::move(done), [order = std::move(order)](Driver& driver) { return driver.Order(order); });
 }
 
 absl::Status Node::ObserveAsync(std::vector<PeerObservation> observations,
@@ -67,10 +62,9 @@ absl::Status Node::Reconfigure(DetectorKind detector) {
 }
 
 absl::Status Node::ExplainAsync(std::string name, std::function<void(const absl::StatusOr<MemberExplanation>&)> done) {
-  return impl_->core->Call(
-      [delivery = impl_->delivery, name = std::move(name), done = std::move(done)](Driver& driver) {
-        delivery->Post([done, explanation = driver.member().Explain(driver.Now(), name)] { done(explanation); });
-      });
+  return impl_->AskAsync(std::move(done), [name = std::move(name)](Driver& driver) {
+    return driver.member().Explain(driver.Now(), name);
+  });
 }
 
 absl::StatusOr<MemberExplanation> Node::Explain(std::string name, Duration timeout) {
@@ -101,10 +95,9 @@ absl::Status Node::Unwatch(std::string member, Duration timeout) {
 }
 
 absl::Status Node::LevelAsync(std::string member, std::function<void(const absl::StatusOr<double>&)> done) {
-  return impl_->core->Call(
-      [delivery = impl_->delivery, member = std::move(member), done = std::move(done)](Driver& driver) {
-        delivery->Post([done, level = driver.member().Level(driver.Now(), member)] { done(level); });
-      });
+  return impl_->AskAsync(std::move(done), [member = std::move(member)](Driver& driver) {
+    return driver.member().Level(driver.Now(), member);
+  });
 }
 
 absl::StatusOr<double> Node::Level(std::string member, Duration timeout) {
@@ -149,9 +142,7 @@ absl::Status Node::Broadcast(std::string key, std::string bytes, Duration timeou
 }
 
 absl::Status Node::HeldBroadcastsAsync(std::function<void(const std::vector<BroadcastInfo>&)> done) {
-  return impl_->core->Call([delivery = impl_->delivery, done = std::move(done)](Driver& driver) {
-    delivery->Post([done, held = driver.member().HeldBroadcasts(driver.Now())] { done(held); });
-  });
+  return impl_->AskAsync(std::move(done), [](Driver& driver) { return driver.member().HeldBroadcasts(driver.Now()); });
 }
 
 absl::StatusOr<std::vector<BroadcastInfo>> Node::HeldBroadcasts(Duration timeout) {

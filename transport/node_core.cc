@@ -143,12 +143,12 @@ absl::Status NodeCore::Leave(Duration timeout) {
   return absl::OkStatus();
 }
 
-absl::Status NodeCore::Call(std::function<void(Driver&)> work) {
+absl::Status NodeCore::Call(std::function<void(Driver&)> work, std::function<void()> told) {
   const std::lock_guard lock(mutex_);
   if (closed_ || close_wanted_) return absl::FailedPreconditionError("the node is stopped");
   if (calls_.size() >= kCallsMax)
     return absl::ResourceExhaustedError(absl::StrCat("more than ", kCallsMax, " calls wait"));
-  calls_.push_back(std::move(work));
+  calls_.push_back({std::move(work), std::move(told)});
   uv_async_send(&async_);
   return absl::OkStatus();
 }
@@ -181,7 +181,7 @@ NodeCore::Numbers NodeCore::CurrentNumbers() const {
 void NodeCore::OnAsync() {
   std::vector<std::string> seeds;
   std::optional<Duration> leave;
-  std::vector<std::function<void(Driver&)>> calls;  // dropped outside the lock, if we close: they are the user's code
+  std::vector<CallOfLoop> calls;  // dropped outside the lock, if we close: they are the user's code
   bool close = false;
   {
     const std::lock_guard lock(mutex_);
@@ -195,7 +195,10 @@ void NodeCore::OnAsync() {
   seeds_dirty_ = true;
   // The bound was checked when they came in.
   if (absl::Status status = seeds_.Add(seeds); !status.ok()) Log(LogLevel::kError, std::string(status.message()));
-  for (const std::function<void(Driver&)>& call : calls) call(driver_);
+  for (CallOfLoop& call : calls) {
+    call.work(driver_);
+    if (call.told) told_.push_back(std::move(call.told));
+  }
   if (leave.has_value()) {
     // It fails where there is nothing to leave: displaced.
     if (absl::Status status = driver_.Order(nekton::Leave{*leave}); !status.ok()) delivery_->LeaveEnded(status);
@@ -311,6 +314,7 @@ void NodeCore::Publish() {
     const std::lock_guard lock(mutex_);
     numbers_ = CurrentNumbers();
   }
+  for (const std::function<void()>& told : std::exchange(told_, {})) told();
 }
 
 void NodeCore::Rearm() {
@@ -374,7 +378,7 @@ void NodeCore::Stranger(const Address& from, std::string_view what) {
 void NodeCore::Close() {
   if (closing_) return;
   closing_ = true;
-  std::vector<std::function<void(Driver&)>> dropped;
+  std::vector<CallOfLoop> dropped;
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -382,6 +386,7 @@ void NodeCore::Close() {
     numbers_ = CurrentNumbers();
   }
   const std::vector<NodeJoins::Done> dropped_joins = joins_.TakeAll();  // the user's code, too
+  told_.clear();
   mail_->Close();
   resolver_.reset();
   transport_->Close([this] { PartClosed(); });

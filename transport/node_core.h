@@ -56,8 +56,9 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   // node is closed first. `limit` > 0.
   absl::Status Join(const std::vector<std::string>& seeds, Duration limit, NodeJoins::Done done);
   absl::Status Leave(Duration timeout);  // the first call counts
-  // In a turn of the loop; dropped if the node is closed first. ResourceExhausted when 1,024 wait.
-  absl::Status Call(std::function<void(Driver&)> work);
+  // In a turn of the loop; dropped if the node is closed first. ResourceExhausted when 1,024 wait. `told` is called in
+  // the same turn, on the loop's thread, after what came of the work was published.
+  absl::Status Call(std::function<void(Driver&)> work, std::function<void()> told = nullptr);
   void Poke();          // the loop takes a turn
   void RequestClose();  // in a turn of the loop
   Numbers numbers() const;
@@ -72,6 +73,10 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
  private:
   static constexpr int kDrainTurns = 64;
   static constexpr std::size_t kCallsMax = 1024;
+  struct CallOfLoop {
+    std::function<void(Driver&)> work;
+    std::function<void()> told;  // may be empty
+  };
 
   static absl::StatusOr<std::shared_ptr<NodeCore>> OpenLone(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve,
                                                             std::shared_ptr<Delivery> delivery, bool dispatch);
@@ -124,6 +129,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   Instant armed_ = kNever;   // what the timer is set for
   std::vector<Event> events_;
   std::vector<Mail> incoming_;
+  std::vector<std::function<void()>> told_;  // of the calls that were made since the last Publish()
   MembersView view_;
   std::uint64_t lookups_ = 0;
   std::uint64_t lookups_failed_ = 0;
@@ -135,7 +141,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   std::set<std::string> known_seeds_;
   std::vector<std::string> new_seeds_;
   std::optional<Duration> leave_;
-  std::vector<std::function<void(Driver&)>> calls_;
+  std::vector<CallOfLoop> calls_;
   bool leave_taken_ = false;
   bool close_wanted_ = false;
   Numbers numbers_;

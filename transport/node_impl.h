@@ -88,6 +88,17 @@ class Node::Impl {
   // The same for an order; its status, too.
   absl::Status Order(std::string_view what, Duration timeout, Command order);
   absl::Status OrderAsync(Command order, std::function<void(const absl::Status&)> done);
+  // Has the loop's thread find something out, and tells `done`, if there is one, after the events that led to it.
+  template <typename Result, typename Work>
+  absl::Status AskAsync(std::function<void(const Result&)> done, Work work) {
+    const auto result = std::make_shared<std::optional<Result>>();
+    std::function<void()> told;
+    if (done) {
+      told = [to = delivery, result, done = std::move(done)] { to->Post([result, done] { done(**result); }); };
+    }
+    return core->Call([result, work = std::move(work)](Driver& driver) { result->emplace(work(driver)); },
+                      std::move(told));
+  }
   // The time of its budget begins now.
   static absl::StatusOr<NodeMail::Errand> Plan(std::string member, std::vector<std::byte> body,
                                                const RequestOptions& options, bool reliable);
