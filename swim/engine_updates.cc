@@ -258,7 +258,7 @@ void Engine::Impl::ApplyNewer(Outbox& out, PeerId row, const Update& update, Sou
       Commit(out);
     }
     const bool present = before == MemberStatus::kActive || before == MemberStatus::kSuspect;
-    if (present && (moved || retagged)) Emit(out, EventKind::kUpdated, row, before, {});
+    if (present && (moved || retagged)) Emit(out, EventKind::kUpdated, row, table_[row].status, {});
     PassOn(row, source);
     return;
   }
@@ -292,7 +292,7 @@ bool Engine::Impl::ApplySame(Outbox& out, PeerId row, const Update& update, Sour
       }
       if (update.address > table_[row].address && status != MemberStatus::kLeft) {  // see ApplyAboutSelf
         if (!TakeAddress(out, row, update)) return false;
-        if (status == MemberStatus::kActive) Emit(out, EventKind::kUpdated, row, status, {});
+        if (table_.IsAlive(row)) Emit(out, EventKind::kUpdated, row, status, {});
         PassOn(row, source);
       } else if (update.address != table_[row].address) {
         AnswerLater(row);

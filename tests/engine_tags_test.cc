@@ -148,6 +148,8 @@ TEST(EngineTags, AChangeOfASuspectRefutesOlderAccusationsAlone) {
   rig.Gossip(rig[2], {Suspect(rig[1], {&rig[2]}, 0)});
   EXPECT_EQ(rig.Events(), "suspected m1");
   rig.Gossip(rig[2], {Alive(rig[1], 1)});
+  ASSERT_EQ(rig.events.size(), 2u);
+  EXPECT_EQ(rig.events[1].before, rig.events[1].member->status) << "the second is no change of state";
   EXPECT_EQ(rig.Events(), "recovered m1, updated m1");
   rig.Gossip(rig[2], {Suspect(rig[1], {&rig[2]}, 2)});
   EXPECT_EQ(rig.Events(), "suspected m1");
@@ -156,6 +158,18 @@ TEST(EngineTags, AChangeOfASuspectRefutesOlderAccusationsAlone) {
   EXPECT_EQ(rig.Events(), "updated m1") << "it was made before: the tags are taken, the suspicion stays";
   EXPECT_EQ(rig.StateOf(rig[1]), "SUSPECT 2");
   EXPECT_THAT(rig.Member("m1")->tags, ElementsAre(Pair("v", "2")));
+}
+
+TEST(EngineTags, ASuspectThatMovedIsTold) {
+  Rig rig(Patient());
+  rig.Know(3);
+  rig.Gossip(rig[2], {Suspect(rig[1], {&rig[2]}, 0)});
+  EXPECT_EQ(rig.Events(), "suspected m1");
+  Peer moved = rig[1];
+  moved.address = Rig::At(200);
+  rig.Gossip(rig[2], {Alive(moved)});
+  EXPECT_EQ(rig.Member("m1")->address, moved.address);
+  EXPECT_EQ(rig.Events(), "updated m1");
 }
 
 TEST(EngineTags, ADeadMembersChangeRevivesItAndIsToldWithThat) {
