@@ -199,9 +199,9 @@ void Engine::Impl::CompareBroadcasts(Outbox& out, bool differ, PeerId sender) {
   SyncBroadcasts(out, table_[sender].address, /*reunion=*/false);
 }
 
-// A sync of no rows but our own.
+// A sync of no rows but our own, which must not be told while we wait with our refutation.
 void Engine::Impl::SyncBroadcasts(Outbox& out, const Address& with, bool reunion) {
-  if (phase_ != Phase::kRunning) return;
+  if (phase_ != Phase::kRunning || OnProbation()) return;
   mending_broadcasts_ = true;
   next_broadcast_sync_ = now_.boot + config_.period * kSettlePeriods;
   Frame frame = Header(FrameType::kSync, 0);

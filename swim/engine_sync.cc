@@ -105,7 +105,8 @@ void Engine::Impl::Joined() {
 
 // Sums came back: true if rows of some leaves are to be exchanged now, and were asked for.
 bool Engine::Impl::AskForLeaves(Outbox& out, const Exchange& exchange, const Frame& sums) {
-  if ((sums.flags & kFlagSums) == 0 || exchange.leaves.any() || phase_ != Phase::kRunning) return false;
+  if ((sums.flags & kFlagSums) == 0 || exchange.leaves.any()) return false;
+  if (phase_ != Phase::kRunning || OnProbation()) return false;
   Exchange next = exchange;
   std::vector<std::byte> list;
   for (const std::uint16_t leaf : TableSums(table_).DifferingLeaves(sums.groups, sums.sums)) {
@@ -156,7 +157,7 @@ void Engine::Impl::AskLater(const Address& contact) {
 
 void Engine::Impl::QuestionDue(Outbox& out) {
   next_question_ = kNever;
-  if (phase_ != Phase::kRunning || !AddressAlive(question_to_)) return;
+  if (phase_ != Phase::kRunning || OnProbation() || !AddressAlive(question_to_)) return;
   StartSync(out, {.errand = Errand::kQuestion, .address = question_to_});
 }
 

@@ -33,8 +33,10 @@ absl::Status Engine::Impl::TakeTags(Outbox& out, std::map<std::string, std::stri
   const Row& self = table_[kSelf];
   if (encoded == self.who->tags) return absl::OkStatus();
   table_.SetDetails(kSelf, encoded, kProtocolVersion, kProtocolVersion);
-  table_.SetKey(kSelf, {self.key.generation, self.key.incarnation + 1});
-  news_.Put(kSelf);
+  if (!OnProbation()) {  // else it would be a refutation; the one that ends the wait will tell it
+    table_.SetKey(kSelf, {self.key.generation, self.key.incarnation + 1});
+    news_.Put(kSelf);
+  }
   Emit(out, EventKind::kUpdated, kSelf, MemberStatus::kActive, {});
   return absl::OkStatus();
 }

@@ -15,7 +15,7 @@ namespace nekton {
 // what members learn who join or restart later. Others are told by one kUpdated for each change that they hear of; of
 // changes that follow each other quickly some are skipped, the last one never. We ourselves get a kUpdated for each. A
 // change is no refutation that would count against our health; but where we are suspected it proves, as one does, that we
-// lived after the accusation.
+// lived after the accusation. While we may not refute yet (swim/probation.h) others learn of a change when we do.
 //
 // Errors of all three: InvalidArgument with the size and the limit (kTagsMax, 512 bytes together, as swim/tags.h encodes
 // them; with a small datagram_max less) or for an empty key; then the tags stay as they were. FailedPrecondition while the

@@ -1,10 +1,12 @@
 // When a member that is held dead may say that it lives: at once, unless it was so before and its own link is bad.
 #include "swim/probation.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <gtest/gtest.h>
 
+#include "swim/tags.h"
 #include "tests/engine_holds.h"
 
 namespace nekton {
@@ -127,6 +129,66 @@ TEST(EngineProbation, ADeathThatItsRefutationCameTooLateForCountsAsWell) {
   }
   rig.Run(seconds(40));
   EXPECT_EQ(Incarnation(rig), 3u);
+}
+
+// Its tags change at once, and others learn that when it comes back: they would take it for a refutation.
+TEST(EngineProbation, AChangeOfTagsRevivesNobody) {
+  Rig rig;
+  rig.Know(6);
+  for (const std::uint64_t i : {0u, 1u}) {
+    rig.Run(seconds(15));
+    SufferAVoidRound(rig);
+    rig.Gossip(rig[1], {Dead(rig.self, {&rig[1], &rig[2]}, i)});
+  }
+  ASSERT_EQ(Incarnation(rig), 1u);
+  rig.Clear();
+  ASSERT_TRUE(rig.Order(SetTag{"zone", "b"}).ok());
+  EXPECT_EQ(rig.Events(), "updated self");
+  EXPECT_EQ(rig.engine->Self()->tags.at("zone"), "b");
+  rig.Run(seconds(10));
+  EXPECT_EQ(Incarnation(rig), 1u);
+  EXPECT_FALSE(rig.Spread("self", UpdateKind::kAlive));
+  rig.Run(seconds(40));
+  EXPECT_EQ(Incarnation(rig), 2u);
+  const auto told =
+      std::find_if(rig.sent.begin(), rig.sent.end(), [](const Said& s) { return s.Of("self") != nullptr; });
+  ASSERT_NE(told, rig.sent.end());
+  EXPECT_EQ(told->Of("self")->key.incarnation, 2u);
+  EXPECT_EQ(told->Of("self")->tags, EncodeTags({{"zone", "b"}}).value());
+}
+
+// What it says is spread; the sync that would compare what all hold carries its own row, and so waits.
+TEST(EngineProbation, BroadcastsAreSpreadAndComparedLater) {
+  Rig rig;
+  rig.Know(6);
+  for (const std::uint64_t i : {0u, 1u}) {
+    rig.Run(seconds(10));
+    SufferAVoidRound(rig);
+    rig.Gossip(rig[1], {Suspect(rig.self, {&rig[1]}, i)});
+    rig.Run(seconds(5));
+    rig.Gossip(rig[1], {Dead(rig.self, {&rig[1], &rig[2]}, i)});
+  }
+  ASSERT_EQ(Incarnation(rig), 2u) << "above that death";
+  rig.Clear();
+  const auto differ = [&] {
+    Frame ack = Rig::Of(FrameType::kAck, 3);
+    ack.flags |= kFlagOtherBroadcasts;
+    for (int i = 0; i < 10; ++i) {
+      rig.Receive(rig[3], ack);
+      rig.Run(std::chrono::milliseconds(100));
+    }
+  };
+  EXPECT_GT(rig.Count(Counter::kRefutationsHeldBack), 0u);
+  ASSERT_TRUE(rig.Order(Broadcast{"k", "v"}).ok());
+  differ();
+  EXPECT_EQ(rig.Count(Counter::kBroadcastSyncsSent), 0u);
+  for (const Said& request : rig.requests) EXPECT_EQ(request.Of("self"), nullptr);
+  EXPECT_FALSE(rig.Spread("self", UpdateKind::kAlive));
+  EXPECT_GT(rig.Count(Counter::kBroadcastBytesSent), 0u);
+  rig.Run(seconds(40));
+  EXPECT_EQ(Incarnation(rig), 3u);
+  differ();
+  EXPECT_EQ(rig.Count(Counter::kBroadcastSyncsSent), 1u);
 }
 
 TEST(EngineProbation, AGoodbyeIsSaidAtOnce) {
