@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -140,6 +141,30 @@ TEST_F(NodeAttachTest, LeavingOnALoopThatStandsStillEndsInTime) {
   std::thread other([&] { status = alpha->Leave(10ms); });
   other.join();
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+}
+
+// An answer that is not taken because too much waits for the loop may be given again; until then it may be cancelled.
+TEST_F(NodeAttachTest, ARequestWhoseAnswerWasRefusedIsCancelledAsBefore) {
+  auto attached = Node::Attach(&loop_, FastConfig("alpha"));
+  ASSERT_TRUE(attached.ok()) << attached.status();
+  std::unique_ptr<Node> alpha = *std::move(attached);
+  const auto beta = MustStart(FastConfig("beta", {alpha->local().ToString()}));
+  ASSERT_TRUE(RunUntil([&] { return beta->Members().Alive().size() == 2; }));
+  std::optional<Responder> kept;
+  int cancels = 0;
+  alpha->OnRequest([&](const Message&, Responder responder) { kept.emplace(std::move(responder)); });
+  const auto id = beta->RequestAsync("alpha", {}, {.budget = std::chrono::minutes(10)}, nullptr);
+  ASSERT_TRUE(id.ok()) << id.status();
+  ASSERT_TRUE(RunUntil([&] { return kept.has_value(); }));
+  kept->OnCancel([&] { ++cancels; });
+  while (alpha->ExplainAsync("alpha", nullptr).ok()) {
+  }
+  EXPECT_EQ(kept->Answer({}).code(), absl::StatusCode::kResourceExhausted);
+  ASSERT_TRUE(beta->CancelRequest(*id).ok());
+  EXPECT_TRUE(RunUntil([&] { return cancels == 1; }));
+  EXPECT_EQ(kept->Answer({}).code(), absl::StatusCode::kCancelled);
+  kept.reset();
+  alpha.reset();
 }
 
 // The order rule: an ack that waits in the socket, behind a heap of other datagrams, comes before the deadline that

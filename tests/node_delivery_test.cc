@@ -180,6 +180,17 @@ TEST_F(DeliveryTest, WaitersForTheLeaveAreBounded) {
     ASSERT_TRUE(delivery->OnLeft([](const absl::Status&) {}).ok());
   }
   EXPECT_TRUE(absl::IsResourceExhausted(delivery->OnLeft([](const absl::Status&) {})));
+  delivery->LeaveEnded(absl::OkStatus());
+  EXPECT_TRUE(absl::IsResourceExhausted(delivery->OnLeft([](const absl::Status&) {}))) << "none was told yet";
+  delivery->Dispatch();
+  EXPECT_TRUE(delivery->OnLeft(nullptr).ok());
+  delivery->Dispatch();
+}
+
+TEST_F(DeliveryTest, WhatElseWaitsIsNoneOfThem) {
+  const auto delivery = Make(10);
+  for (std::size_t i = 0; i < Delivery::kCompletionsMax; ++i) delivery->Post([] {});
+  EXPECT_TRUE(delivery->OnLeft([](const absl::Status&) {}).ok());
 }
 
 TEST_F(DeliveryTest, LinesOfTheLogAreBoundedAndThoseLostAreCounted) {

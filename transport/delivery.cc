@@ -113,7 +113,7 @@ void Delivery::LeaveEnded(const absl::Status& status) {
     const Lock lock(mutex_);
     if (stopped_ || left_.has_value()) return;
     left_ = status;
-    for (Completion& done : on_left_) ready_.push_back([done = std::move(done), status] { done(status); });
+    for (Completion& done : on_left_) ready_.push_back(Leaver(std::move(done)));
     on_left_.clear();
   }
   changed_.notify_all();
@@ -303,18 +303,30 @@ void Delivery::Cancel(std::uint64_t id) {
   lock.unlock();
 }
 
+// Tells one of those who wait how the leave ended.
+std::function<void()> Delivery::Leaver(Completion done) {
+  return [this, done = std::move(done), status = *left_] {
+    {
+      const Lock lock(mutex_);
+      --leavers_;
+    }
+    if (done) done(status);
+  };
+}
+
 absl::Status Delivery::OnLeft(Completion done) {
   {
     const Lock lock(mutex_);
     if (stopped_) return absl::FailedPreconditionError("the node is stopped");
-    if (on_left_.size() + ready_.size() >= kCompletionsMax) {
+    if (leavers_ >= kCompletionsMax) {
       return absl::ResourceExhaustedError(absl::StrCat("more than ", kCompletionsMax, " callers wait for the leave"));
     }
+    ++leavers_;
     if (!left_.has_value()) {
       on_left_.push_back(std::move(done));
       return absl::OkStatus();
     }
-    ready_.push_back([done = std::move(done), status = *left_] { done(status); });
+    ready_.push_back(Leaver(std::move(done)));
   }
   work_.notify_one();
   return absl::OkStatus();

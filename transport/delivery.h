@@ -91,6 +91,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   using Lock = std::unique_lock<std::mutex>;
 
   void Cancel(std::uint64_t id);
+  std::function<void()> Leaver(Completion done);
   bool Pending() const;
   bool Next(Lock& lock);
   void Tell(Lock& lock, const std::shared_ptr<Subscriber>& subscriber, const Event& event);
@@ -117,6 +118,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   std::deque<Line> lines_;
   std::deque<std::function<void()>> ready_;  // completions to be called
   std::vector<Completion> on_left_;          // those that wait for left_
+  std::size_t leavers_ = 0;                  // the same, and those in ready_ that will be told
   std::optional<absl::Status> left_;
   std::vector<std::shared_ptr<Subscriber>> subscribers_;
   std::uint64_t next_subscriber_ = 1;

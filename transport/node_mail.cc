@@ -85,17 +85,23 @@ absl::Status Responder::Respond(const absl::Status& status, std::vector<std::byt
     state_->answered = true;
     dropped.swap(state_->on_cancel);
   }
-  mail->Forget(state_->id);
   auto order = std::make_shared<nekton::Respond>();
   order->id = state_->id;
   order->status = status;
   order->body = std::move(body);
   // That it has ended meanwhile is what the caller knows already.
   absl::Status taken = mail->Call([order](Driver& driver) { driver.Order(std::move(*order)).IgnoreError(); });
-  if (!taken.ok()) {
-    const std::lock_guard lock(state_->mutex);
-    state_->answered = false;
+  if (taken.ok()) {
+    mail->Forget(state_->id);
+    return taken;
+  }
+  // It is as if nothing had been tried; who cancelled meanwhile found it answered.
+  const std::lock_guard lock(state_->mutex);
+  state_->answered = false;
+  if (!state_->cancelled) {
     state_->on_cancel.swap(dropped);
+  } else if (dropped) {
+    mail->Post(std::move(dropped));
   }
   return taken;
 }
