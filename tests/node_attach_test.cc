@@ -145,15 +145,13 @@ TEST_F(NodeAttachTest, LeavingOnALoopThatStandsStillEndsInTime) {
 
 // An answer that is not taken because too much waits for the loop may be given again; until then it may be cancelled.
 TEST_F(NodeAttachTest, ARequestWhoseAnswerWasRefusedIsCancelledAsBefore) {
-  auto attached = Node::Attach(&loop_, FastConfig("alpha"));
-  ASSERT_TRUE(attached.ok()) << attached.status();
-  std::unique_ptr<Node> alpha = *std::move(attached);
+  std::unique_ptr<Node> alpha = Attach(FastConfig("alpha"));
   const auto beta = MustStart(FastConfig("beta", {alpha->local().ToString()}));
   ASSERT_TRUE(RunUntil([&] { return beta->Members().Alive().size() == 2; }));
   std::optional<Responder> kept;
   int cancels = 0;
   alpha->OnRequest([&](const Message&, Responder responder) { kept.emplace(std::move(responder)); });
-  const auto id = beta->RequestAsync("alpha", {}, {.budget = std::chrono::minutes(10)}, nullptr);
+  const auto id = beta->RequestAsync("alpha", {}, {.budget = 10min}, nullptr);
   ASSERT_TRUE(id.ok()) << id.status();
   ASSERT_TRUE(RunUntil([&] { return kept.has_value(); }));
   kept->OnCancel([&] { ++cancels; });
