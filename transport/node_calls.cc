@@ -37,7 +37,8 @@ absl::Status Node::Impl::Order(std::string_view what, Duration timeout, Command 
   const auto result = std::make_shared<absl::Status>();
   const absl::Status asked =
       Ask(what, timeout, [result, order = std::move(order)](Driver& driver) { *result = driver.Order(order); });
-  return asked.ok() ? *result : asked;
+  if (!asked.ok()) return asked;
+  return std::move(*result);
 }
 
 absl::Status Node::Impl::OrderAsync(Command order, std::function<void(const absl::Status&)> done) {
@@ -105,7 +106,8 @@ absl::StatusOr<double> Node::Level(std::string member, Duration timeout) {
   const absl::Status asked = impl_->Ask("Level()", timeout, [result, member = std::move(member)](Driver& driver) {
     *result = driver.member().Level(driver.Now(), member);
   });
-  return asked.ok() ? *result : asked;
+  if (!asked.ok()) return asked;
+  return std::move(*result);
 }
 
 absl::Status Node::SetTagAsync(std::string key, std::string value, std::function<void(const absl::Status&)> done) {
