@@ -5,7 +5,7 @@
 //
 // Every function may be called from any thread and inside any callback, at any time between Start and the destructor;
 // what cannot be done there says so with a status, and nothing deadlocks. Reads come from a snapshot that is published
-// before the events that led to it.
+// before the events that led to it; and what a call has changed is in it when the call returns, or its `done` comes.
 //
 // With config.standalone it is a group of one for good: no socket, no resolver, and all else as ever.
 //
