@@ -25,12 +25,9 @@ class EventFaults {
   EventFaults(const Config& config, std::uint64_t seed)
       : rng_(seed), cluster_({.nodes = kMembers, .seed = seed, .config = config}), replays_(kMembers) {
     for (auto& replay : replays_) replay = std::make_unique<EventReplay>();
-    cluster_.sim().SetHandler([this](const SimEvent& event) {
-      const Member* member = cluster_.sim().member(event.member);
-      replays_[event.member]->Take(event.event, member == nullptr ? 0 : member->version());
-    });
+    cluster_.sim().SetHandler([this](const SimEvent& event) { replays_[event.member]->Take(event.event); });
     // What the constructor's starts told already.
-    for (const SimEvent& event : cluster_.sim().log()) replays_[event.member]->Take(event.event, 0);
+    for (const SimEvent& event : cluster_.sim().log()) replays_[event.member]->Take(event.event);
   }
 
   void Run(Duration time, Duration settle) {

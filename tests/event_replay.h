@@ -20,9 +20,7 @@ namespace nekton {
 
 class EventReplay {
  public:
-  // `version` is the engine's after the input that caused the event.
-  void Take(const Event& event, std::uint64_t version) {
-    version_ = std::max(version_, version);
+  void Take(const Event& event) {
     if (event.kind == EventKind::kBroadcast) return TakeBroadcast(event);
     if (!IsOfMember(event.kind)) return;
     ++changes_;
@@ -190,7 +188,6 @@ class EventReplay {
   std::map<std::pair<std::string, std::string>, std::uint64_t> newest_;
   std::size_t changes_ = 0;
   std::size_t compared_changes_ = 0;
-  std::uint64_t version_ = 0;
   std::uint64_t compared_version_ = 0;
   std::vector<std::string> mistakes_;
 };
