@@ -13,7 +13,8 @@
 //
 // Once. A request has a number, and repetitions bear the same. The other member remembers the number until the request's
 // deadline and MailLimits::keep have passed: a repetition is answered with the first answer, or absorbed while the handler
-// works. So a handler sees each request at most once, and an answer says that it was done once.
+// works. So a handler sees each request at most once, and an answer says that it was done once. (Not where a copy was held
+// back somewhere for longer than the request's budget and `keep`: then the number has been forgotten.)
 //
 // Lives. A request is addressed to the life of its member that is known when it is ordered. If that life ends (it is
 // restarted, dies, leaves or is forgotten) what it remembers is lost, and nobody can tell whether the request was done:
