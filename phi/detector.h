@@ -26,6 +26,8 @@ class Detector {
   // reached (or NaN).
   virtual Instant ReachedAt(std::uint32_t peer, Instant opened, double level) const = 0;
   virtual double threshold() const = 0;
+  // Another threshold (> 0) from here on; what was learned stays.
+  virtual void SetThreshold(double threshold) = 0;
   // Peers below this number allocate nothing when they are first heard.
   virtual void Reserve(std::uint32_t peers) = 0;
   // All that was learned of the peer is void (it restarted, or is gone).

@@ -17,6 +17,7 @@ class FixedDeadline final : public Detector {
   double Level(std::uint32_t peer, Instant opened, Instant now) const override;
   Instant ReachedAt(std::uint32_t peer, Instant opened, double level) const override;
   double threshold() const override { return threshold_; }
+  void SetThreshold(double threshold) override { threshold_ = threshold; }
   void Reserve(std::uint32_t peers) override;
   void Forget(std::uint32_t peer) override;
 

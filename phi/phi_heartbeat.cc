@@ -82,12 +82,17 @@ double Sum(const Arrival& law, double loss, Duration interval, Duration late) {
 
 }  // namespace
 
-PhiHeartbeat::PhiHeartbeat(const Options& options)
-    : options_(options), surely_in_time_(0), pool_(options.mean, options.deviation) {
-  if (options.law != Law::kNormal) return;
-  const double deviations = NormalAt(options.threshold, 0, 1);
+PhiHeartbeat::PhiHeartbeat(const Options& options) : options_(options), pool_(options.mean, options.deviation) {
+  SetThreshold(options.threshold);
+}
+
+void PhiHeartbeat::SetThreshold(double threshold) {
+  options_.threshold = threshold;
+  surely_in_time_ = 0;
+  if (options_.law != Law::kNormal) return;
+  const double deviations = NormalAt(threshold, 0, 1);
   // A little less, for what is rounded.
-  if (deviations >= 1) surely_in_time_ = 1 + 0.99 * deviations * std::clamp(options.deviation_share, 0.0, 1.0);
+  if (deviations >= 1) surely_in_time_ = 1 + 0.99 * deviations * std::clamp(options_.deviation_share, 0.0, 1.0);
 }
 
 PhiHeartbeat::Fit PhiHeartbeat::Fitted(const Moments& moments) const {

@@ -58,6 +58,7 @@ class PhiHeartbeat final : public Detector {
   double Level(std::uint32_t peer, Instant opened, Instant now) const override;
   Instant ReachedAt(std::uint32_t peer, Instant opened, double level) const override;
   double threshold() const override { return options_.threshold; }
+  void SetThreshold(double threshold) override;
   void Reserve(std::uint32_t peers) override;
   void Forget(std::uint32_t peer) override;
 
@@ -92,8 +93,8 @@ class PhiHeartbeat final : public Detector {
   double LossAwareLevel(Fit fit, double loss, Duration silence) const;
   Duration LossAwareGuess(const Distribution& expected, double loss, double level) const;
 
-  const Options options_;
-  double surely_in_time_;  // what the mean is multiplied with; 0 if that says nothing
+  Options options_;
+  double surely_in_time_ = 0;  // what the mean is multiplied with; 0 if that says nothing
   Pool pool_;
   std::vector<Peer> peers_;
 };

@@ -36,6 +36,7 @@ class PhiProbe final : public Detector {
   double Level(std::uint32_t peer, Instant opened, Instant now) const override;
   Instant ReachedAt(std::uint32_t peer, Instant opened, double level) const override;
   double threshold() const override { return options_.threshold; }
+  void SetThreshold(double threshold) override { options_.threshold = threshold; }
   void Reserve(std::uint32_t peers) override;
   void Forget(std::uint32_t peer) override;
 
@@ -45,7 +46,7 @@ class PhiProbe final : public Detector {
  private:
   Moments Known(std::uint32_t peer) const;
 
-  const Options options_;
+  Options options_;
   Pool pool_;
   std::vector<CompactStats> peers_;  // each tallies the clipped samples in a row
   static_assert(kClippedMax <= CompactStats::kTallyMax + 1);

@@ -36,6 +36,8 @@ std::string_view Name(Transition transition) {
       return "left";
     case Transition::kRefused:
       return "refused";
+    case Transition::kExpelled:
+      return "expelled";
   }
   return "unknown";
 }
@@ -62,6 +64,8 @@ std::string_view InWords(Transition transition, State to) {
       return "it left";
     case Transition::kRefused:
       return "its port refused the connection";
+    case Transition::kExpelled:
+      return "expelled";
   }
   return "?";
 }

@@ -29,6 +29,7 @@ enum class Transition : std::uint8_t {
   kReplaced,                // another name took its address
   kLeft,                    // the subject said goodbye
   kRefused,                 // its port refused our connection
+  kExpelled,                // somebody who may removed it by hand
 };
 
 // One committed transition. from == to only for kRestarted.

@@ -45,6 +45,11 @@ void Stm::Replaced(const Tick& now, PeerId peer, LifeKey key, std::vector<StateC
   Count(peer, Depart({now, peer, kNoPeer, changes}, key, Transition::kReplaced));
 }
 
+void Stm::Expelled(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes) {
+  NoticePause(now);
+  Count(peer, Depart({now, peer, kNoPeer, changes}, key, Transition::kExpelled));
+}
+
 void Stm::Restarted(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes) {
   NoticePause(now);
   Count(peer, Restart({now, peer, kNoPeer, changes}, key));
@@ -160,7 +165,7 @@ Outcome Stm::Hear(const Input& in, LifeKey key, const Word& word, bool verdict, 
                      .observer = word.observer,
                      .weight = config_.rumour_weight,
                      .kind = verdict ? Testimony::Kind::kVerdict : Testimony::Kind::kRumour});
-  if (verdict && config_.obey_verdicts && record->state != State::kInactive) {
+  if (verdict && config_.obey_verdicts && record->state != State::kInactive && !IsSpared(in.now.boot, in.peer)) {
     CommitInactive(in, *record, Transition::kGossip);
     return Outcome::kApplied;
   }

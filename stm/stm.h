@@ -45,6 +45,7 @@
 // (arXiv 1707.00788), section IV-B, for holds.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -118,11 +119,12 @@ class Stm {
   // INACTIVE as `revive` says: kRefutation at once, kHealthy like any kHealthy, kJoinOnly never.
   Outcome Refute(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes);
 
-  // Lifecycle, not states: Left and Replaced commit INACTIVE (from any state; no change if INACTIVE already) and make
-  // the STM ignore everything until a higher key. Restarted starts afresh at ACTIVE and always emits a change. Below
+  // Lifecycle, not states: Left, Replaced and Expelled commit INACTIVE (from any state; no change if INACTIVE already) and
+  // make the STM ignore everything until a higher key. Restarted starts afresh at ACTIVE and always emits a change. Below
   // the key held they are kOutranked.
   void Left(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes);
   void Replaced(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes);
+  void Expelled(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes);
   void Restarted(const Tick& now, PeerId peer, LifeKey key, std::vector<StateChange>& changes);
   // A peer that we first hear of as dead: INACTIVE, and nothing is emitted. kNoEffect on a peer with a record.
   void Bury(const Tick& now, PeerId peer, LifeKey key);
@@ -138,6 +140,13 @@ class Stm {
   void Deaf(const Tick& now, Instant from, Instant to);
   // The hold of this peer, if nothing but time would end it, is so much longer: what was asked about it has no answer.
   void Prolong(const Tick& now, PeerId peer, Duration by);
+  // No hold of this peer ends before `until`, whatever is said, and the time until then counts toward none of its holds, so
+  // what was left of one is left then. Another call replaces the last; one that is not after `now` ends it. It outlives
+  // restarts, and ends with Forget. SUSPECT is committed as ever, and so are a goodbye and an expulsion.
+  void Spare(const Tick& now, PeerId peer, Instant until);
+  bool IsSpared(Instant now, PeerId peer) const;
+  // Room for more records from here on; a smaller number is ignored.
+  void RaiseMaxRecords(std::size_t records) { config_.max_records = std::max(config_.max_records, records); }
 
   // Commits what time alone commits: holds that ran out, in the order of their ends, equal ones in that of their ids.
   // Drops records of ACTIVE peers that were idle for max_age.
@@ -250,7 +259,8 @@ class Stm {
   enum class Voice : std::uint8_t { kOwn, kOutside, kOthers };
   static std::uint32_t Named(const Record& record);
   static bool Condemned(const Record& record);
-  static End HoldEnd(const Record& record);
+  End HoldEnd(const Record& record) const;
+  Duration SparedTime(const Record& record) const;
   void BeginHold(const Input& in, Record& record, const Observation& said);
   void StartHold(Instant now, Record& record, Voice by, bool refused);
   void Confirm(Instant now, Record& record, const Observation& said);
@@ -293,8 +303,13 @@ class Stm {
   Deadlines idle_;            // when the records of ACTIVE peers go; those of strangers apart,
   Deadlines idle_strangers_;  // for they go first
   std::size_t strangers_ = 0;
-  Instant last_{};            // of the last input
-  std::vector<PeerId> held_;  // scratch
+  Instant last_{};  // of the last input
+  struct Spared {
+    Instant from{};
+    Instant until{};
+  };
+  absl::flat_hash_map<PeerId, Spared> spared_;  // those now, and those whose running hold began before they ended
+  std::vector<PeerId> held_;                    // scratch
   Versions versions_;
   StmCounters counters_;
 };

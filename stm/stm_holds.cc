@@ -18,20 +18,58 @@ std::uint32_t Stm::Named(const Record& record) { return record.witnesses.countin
 // One member's verdict is only its word; with another witness beside it the group has had its say.
 bool Stm::Condemned(const Record& record) { return record.witnesses.verdict() && Named(record) >= 2; }
 
-Stm::End Stm::HoldEnd(const Record& record) {
+Stm::End Stm::HoldEnd(const Record& record) const {
   const HoldTerms& terms = record.terms;
+  const Duration excused = Longer(record.excused, SparedTime(record));
   const std::uint32_t named = Named(record);
   const Duration length = HoldLength(terms, named > 0 ? named - 1 : 0);
   End end{Later(Later(record.start, length), record.own || record.outside ? Duration::zero() : terms.margin)};
   if (Condemned(record) && Later(record.start, terms.min) <= end.when) {
     end = {Later(record.start, terms.min), Transition::kGossip};
   }
-  end.when = Later(end.when, record.excused);
+  end.when = Later(end.when, excused);
   if (record.refused_at != kNever) {
-    const Instant refused = std::max(Later(Later(record.start, terms.refused), record.excused), record.refused_at);
+    const Instant refused = std::max(Later(Later(record.start, terms.refused), excused), record.refused_at);
     if (refused < end.when) end = {refused, Transition::kRefused};
   }
+  if (const auto spared = spared_.find(record.peer); spared != spared_.end()) {
+    end.when = std::max(end.when, spared->second.until);  // whatever brought the end forward
+  }
   return end;
+}
+
+// Of the time since the hold began.
+Duration Stm::SparedTime(const Record& record) const {
+  const auto found = spared_.find(record.peer);
+  if (found == spared_.end()) return Duration::zero();
+  const Instant from = std::max(found->second.from, record.start);
+  return from < found->second.until ? found->second.until - from : Duration::zero();
+}
+
+bool Stm::IsSpared(Instant now, PeerId peer) const {
+  const auto found = spared_.find(peer);
+  return found != spared_.end() && now < found->second.until;
+}
+
+void Stm::Spare(const Tick& now, PeerId peer, Instant until) {
+  last_ = std::max(last_, now.boot);
+  absl::erase_if(spared_, [&](const auto& entry) {
+    if (entry.second.until > now.boot) return false;
+    const Record* record = Find(entry.first);
+    return record == nullptr || !record->running || record->start >= entry.second.until;
+  });
+  Record* record = Find(peer);
+  const bool running = record != nullptr && record->running;
+  const auto found = spared_.find(peer);
+  if (found != spared_.end() && found->second.until > now.boot) {
+    found->second.until = std::max(until, now.boot);
+  } else if (until > now.boot) {
+    if (running) record->excused = Longer(record->excused, SparedTime(*record));
+    spared_[peer] = {now.boot, until};
+  }
+  if (!running) return;
+  Rehold(now.boot, *record);
+  versions_.Changed(peer);
 }
 
 void Stm::StartHold(Instant now, Record& record, Voice by, bool refused) {
@@ -118,9 +156,13 @@ void Stm::Excuse(Instant now, Instant from, Instant to) {
   for (const Deadlines::Entry& hold : holds_.entries()) held_.push_back(hold.id);
   for (const PeerId peer : held_) {
     Record& record = *Find(peer);
+    Instant begin = std::max(from, record.start);
+    // What it is spared is excused already.
+    const auto spared = spared_.find(peer);
+    if (spared != spared_.end() && spared->second.from <= begin) begin = std::max(begin, spared->second.until);
     if (std::max(from, record.start) >= to) continue;
     any = true;
-    record.excused = Longer(record.excused, to - std::max(from, record.start));
+    if (begin < to) record.excused = Longer(record.excused, to - begin);
     record.awaits_signal = record.own;
     Rehold(now, record);
   }

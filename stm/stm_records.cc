@@ -61,6 +61,7 @@ void Stm::Release(Record& record) {
 void Stm::Forget(PeerId peer) {
   if (peer == kNoPeer) return;
   if (Record* record = Find(peer); record != nullptr) Release(*record);
+  spared_.erase(peer);
   Withdraw(last_, peer);
   for (Record& record : records_) {  // its handle may soon be another's
     if (record.by == peer) record.by = kForgottenPeer;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "swim/message.h"
+#include "swim/notice.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -38,6 +39,12 @@ BroadcastPart Broadcasts::PartOf(std::uint32_t slot, Instant now) const {
   part.left = std::max(Duration{}, item.ends - now);
   part.bytes = item.bytes;
   return part;
+}
+
+std::optional<BroadcastPart> Broadcasts::Find(std::string_view key, Instant now) const {
+  const auto it = index_.find(Absl(key));
+  if (it == index_.end() || !items_[it->second].held) return std::nullopt;
+  return PartOf(it->second, now);
 }
 
 absl::Status Broadcasts::Say(Instant now, BroadcastPart& part) {
@@ -79,6 +86,7 @@ Broadcasts::Verdict Broadcasts::Take(Instant now, const BroadcastPart& part, boo
   Item& item = items_[slot];
   if (item.held) bytes_ -= SizeOf(item);
   if (!item.held) ++held_;
+  if (!item.held && IsReserved(item.key)) ++reserved_;
   item.held = true;
   item.bytes = part.bytes;
   item.origin = part.origin;
@@ -134,6 +142,7 @@ void Broadcasts::Bury(std::uint32_t slot, Instant now) {
   Item& item = items_[slot];
   bytes_ -= SizeOf(item);
   --held_;
+  if (IsReserved(item.key)) --reserved_;
   item.held = false;
   sum_ -= item.settled;
   item.settled = 0;

@@ -17,7 +17,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -52,6 +54,9 @@ class Broadcasts {
   std::uint32_t digest() const { return static_cast<std::uint32_t>(sum_ ^ (sum_ >> 32)); }  // 0: of nothing
   std::size_t size() const { return held_; }
   std::size_t bytes() const { return bytes_; }
+  std::size_t reserved() const { return reserved_; }  // of those that are held: notices (swim/notice.h)
+  // The latest of this key, if it is held. Its views are good until the next change.
+  std::optional<BroadcastPart> Find(std::string_view key, Instant now) const;
   std::uint64_t displaced() const { return displaced_; }  // given up at the bound so far
   bool has_news() const { return news_ != nullptr && !news_->empty(); }
 
@@ -111,6 +116,7 @@ class Broadcasts {
   std::uint64_t sum_ = 0;
   std::size_t held_ = 0;
   std::size_t bytes_ = 0;
+  std::size_t reserved_ = 0;
   std::uint64_t displaced_ = 0;
   std::vector<Item> items_;
   std::vector<std::uint32_t> free_;

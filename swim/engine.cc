@@ -64,6 +64,7 @@ std::size_t Engine::alive() const { return impl_->table().alive(); }
 std::uint32_t Engine::digest() const { return impl_->table().digest(); }
 std::uint64_t Engine::version() const { return impl_->table().version(); }
 MemberPtr Engine::Self() const { return impl_->table().Info(kSelf); }
+const Config& Engine::config() const { return impl_->config_; }
 Contact Engine::contact() const { return impl_->contact(); }
 
 std::vector<BroadcastInfo> Engine::HeldBroadcasts(const Tick& now) const { return impl_->HeldBroadcasts(now); }
@@ -270,7 +271,7 @@ void Engine::Impl::GossipIfDue(Outbox& out) {
 }
 
 absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox& out) {
-  if (!Begin(now, out)) return absl::FailedPreconditionError("the member has left or was displaced");
+  if (!Begin(now, out)) return absl::FailedPreconditionError("the member has left, or was displaced or expelled");
   const absl::Status status = std::visit(
       [&](const auto& order) {
         using Order = std::decay_t<decltype(order)>;
@@ -280,12 +281,14 @@ absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox
         }
         if constexpr (std::is_same_v<Order, Leave>) return BeginLeave(out, order);
         if constexpr (std::is_same_v<Order, Observe>) return TakeObservations(out, order);
-        if constexpr (std::is_same_v<Order, Reconfigure>) return Swap(out, order);
+        if constexpr (std::is_same_v<Order, Reconfigure>) return TakeConfig(out, order);
         if constexpr (std::is_same_v<Order, Watch>) return TakeWatch(out, order);
         if constexpr (std::is_same_v<Order, Unwatch>) return TakeUnwatch(out, order);
         if constexpr (std::is_same_v<Order, SetTag> || std::is_same_v<Order, EraseTag>) return TakeTag(out, order);
         if constexpr (std::is_same_v<Order, SetTags>) return TakeTags(out, order.tags);
         if constexpr (std::is_same_v<Order, Broadcast>) return TakeBroadcast(out, order);
+        if constexpr (std::is_same_v<Order, Maintenance>) return TakeMaintenance(out, order);
+        if constexpr (std::is_same_v<Order, Expel>) return TakeExpel(out, order);
         if constexpr (MailDesk::Takes<Order>) return Mailing().Take(out, order);
       },
       command);

@@ -35,7 +35,9 @@
 #include "swim/identities.h"
 #include "swim/mail.h"
 #include "swim/member_explanation.h"
+#include "swim/notice.h"
 #include "swim/outbox.h"
+#include "swim/reconfigure.h"
 #include "swim/user_data.h"
 
 namespace nekton {
@@ -82,11 +84,6 @@ struct PeerObservation {
 struct Observe {
   std::vector<PeerObservation> observations;
 };
-// Swaps the detector while the engine runs. What both have learned stays (each is fed all the time), signals that were
-// given stand, and an attempt that waits for an answer keeps the later of its two deadlines.
-struct Reconfigure {
-  DetectorKind detector = DetectorKind::kFixed;
-};
 // Asks a member for pulses, so that there is a level of suspicion of it at every moment (Engine::Level), and a kLevel
 // event at the very instant at which that level reaches a threshold, and when it falls below it again. It feeds the STM
 // with nothing. On the level's scale 8 is what the fixed detector gives three missed pulses; phi is what it says. A second
@@ -104,9 +101,10 @@ struct Watch {
 struct Unwatch {
   std::string member;
 };
-// Messages and requests to other members: swim/mail.h. Tags and broadcasts: swim/user_data.h.
+// Messages and requests to other members: swim/mail.h. Tags and broadcasts: swim/user_data.h. A planned restart, and the
+// removal of a member by hand: swim/notice.h. Another configuration: swim/reconfigure.h.
 using Command = std::variant<Join, Leave, Observe, Reconfigure, Watch, Unwatch, SetTag, EraseTag, SetTags, Broadcast,
-                             Send, SendReliable, Request, CancelRequest, Respond>;
+                             Maintenance, Expel, Send, SendReliable, Request, CancelRequest, Respond>;
 
 // Names a store request (views, leases: later parts of the engine's contract; no engine emits one yet).
 using StoreId = std::uint64_t;
@@ -134,7 +132,7 @@ class Engine {
   void Report(const Tick& now, const Address& about, Trouble trouble, Outbox& out);
   void Stored(const Tick& now, StoreId id, const absl::Status& status, Outbox& out);
   void Wake(const Tick& now, Outbox& out);
-  // FailedPrecondition after a leave or a displacement, and of a Join with Config::standalone; InvalidArgument names the
+  // FailedPrecondition after a leave, a displacement or an expulsion, and of a Join with Config::standalone; InvalidArgument names the
   // field.
   absl::Status Order(const Tick& now, const Command& command, Outbox& out);
 
@@ -147,7 +145,7 @@ class Engine {
   // any more; other rounds go on.
   void HoldProbes(const Tick& now, bool hold, Outbox& out);
 
-  Instant NextWake() const;           // kNever: it has left, or was displaced
+  Instant NextWake() const;           // kNever: it has left, was displaced, or expelled
   std::uint64_t Fingerprint() const;  // over all outputs so far
   const Counters& counters() const;
 
@@ -158,6 +156,8 @@ class Engine {
   // its heartbeats, or where members probe each other, of what the open round at it awaits, else 0. NotFound: unknown, or
   // it has left. InvalidArgument: it is ourselves.
   absl::StatusOr<double> Level(const Tick& now, std::string_view member) const;
+
+  const Config& config() const;  // as it is now (swim/reconfigure.h)
 
   // What is known now. Self comes first; the order of the rest is that in which they were first heard of, but that a
   // newcomer may take the place of one that was forgotten.

@@ -55,7 +55,7 @@ BroadcastInfo InfoOf(const BroadcastPart& part, bool replayed) {
 std::vector<BroadcastInfo> Engine::Impl::HeldBroadcasts(const Tick& now) const {
   std::vector<BroadcastInfo> held;
   broadcasts_.ForEach(now.boot, [&](std::uint64_t, const BroadcastPart& part) {
-    if (part.left > Duration{}) held.push_back(InfoOf(part, /*replayed=*/true));
+    if (part.left > Duration{} && !IsReserved(part.key)) held.push_back(InfoOf(part, /*replayed=*/true));
   });
   return held;
 }
@@ -66,20 +66,27 @@ absl::Status Engine::Impl::TakeBroadcast(Outbox& out, const Broadcast& order) {
     return absl::InvalidArgumentError(
         absl::StrCat("key: it has ", order.key.size(), " bytes, 1 to ", kBroadcastKeyMax, " are allowed"));
   }
+  if (IsReserved(order.key)) {
+    return absl::InvalidArgumentError("key: it begins with a byte 0, as the group's own keys do");
+  }
   const std::size_t size = order.key.size() + order.bytes.size();
   if (size > kBroadcastBytesMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("bytes: with the key they are ", size, ", at most ", kBroadcastBytesMax, " are allowed"));
   }
+  return SayBroadcast(out, order.key, order.bytes, config_.broadcast_keep);
+}
+
+absl::Status Engine::Impl::SayBroadcast(Outbox& out, std::string_view key, std::string_view bytes, Duration keep) {
   BroadcastPart part;
-  part.key = order.key;
+  part.key = key;
   part.origin = table_[kSelf].who->name;
   part.generation = table_[kSelf].key.generation;
-  part.left = config_.broadcast_keep;
-  part.bytes = order.bytes;
+  part.left = keep;
+  part.bytes = bytes;
   const std::size_t need = kBareFrameSize + EncodedSize(AtItsLargest(part));
   if (need > config_.datagram_max) {
-    return absl::InvalidArgumentError(absl::StrCat("bytes: a datagram with these ", size,
+    return absl::InvalidArgumentError(absl::StrCat("bytes: a datagram with these ", key.size() + bytes.size(),
                                                    " of key and bytes takes up to ", need,
                                                    ", and datagram_max = ", config_.datagram_max));
   }
@@ -138,6 +145,7 @@ void Engine::Impl::HearBroadcast(Outbox& out, const BroadcastPart& part, Source 
 
 void Engine::Impl::TellOfBroadcast(Outbox& out, const BroadcastPart& part, bool replayed) {
   MixFingerprint(Broadcasts::IdOf(part));
+  if (IsReserved(part.key)) return HeardNotice(out, part);
   if (!out.wants_events()) return;
   Event event;
   event.kind = EventKind::kBroadcast;

@@ -84,8 +84,8 @@ void Engine::Impl::Committed(Outbox& out, const StateChange& change, const Cause
       SetTombstone(row, AgeOfVerdict(row));
       SuspendWatches(row);
       if (kind == EventKind::kFailed) dead_.push_back(row);
-      Spread(row);
-      next_contact_ = std::min(next_contact_, now_.boot);  // it may have been the last seed
+      if (change.transition != Transition::kExpelled) Spread(row);  // of that the notice tells
+      next_contact_ = std::min(next_contact_, now_.boot);           // it may have been the last seed
       break;
   }
   Emit(out, kind, row, before, std::move(cause));

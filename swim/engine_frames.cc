@@ -49,6 +49,7 @@ void Engine::Impl::Send(Outbox& out, const Address& to, const Frame& frame, Purp
   if (frame.type == FrameType::kPing || frame.type == FrameType::kHeartbeat) AddDigest(writer);
   for (const PeerId row : forced) {
     if (Alone() && row != kSelf && table_[row].address != to) continue;
+    if (AddExpulsion(writer, row)) continue;
     const bool accuse = table_[row].status == MemberStatus::kSuspect && (probes || table_[row].address == to);
     AddNews(writer, accuse ? SuspicionOf(row) : NewsOf(row));
   }
@@ -224,7 +225,9 @@ void Engine::Impl::NoticeSender(const Frame& frame, PeerId sender) {
   const Row& row = table_[sender];
   const bool other_incarnation = frame.incarnation != static_cast<std::uint16_t>(row.key.incarnation);
   // Where heartbeats alone revive, there is nothing for a dead one to refute.
-  const bool buried = row.status == MemberStatus::kInactive && (!config_.beats() || config_.revive != Revive::kHealthy);
+  const bool buried =
+      row.status == MemberStatus::kInactive &&
+      (!config_.beats() || config_.revive != Revive::kHealthy || IsExpelled(row.who->name, row.key.generation));
   const bool accused = row.status == MemberStatus::kSuspect || buried;
   // Of two that hold each other dead each would answer the other's answers.
   if (config_.beats() && frame.type != FrameType::kHeartbeat && frame.type != FrameType::kPing) return;

@@ -14,14 +14,16 @@
 //   engine_leave.cc     saying goodbye
 //   engine_observe.cc   what the application has seen, and why a member is in its state
 //   engine_watch.cc     levels of suspicion from pulses, and pulses for who watches us
-//   engine_tags.cc      our own tags, changed while we run
+//   engine_tags.cc      our own tags, and (engine_reconfigure.cc) our configuration, changed while we run
 //   engine_broadcast.cc broadcasts: said, heard, passed on, mended
+//   engine_notice.cc    members in maintenance, and expelled ones
 //   engine_mail.h       messages and requests to other members, and theirs to us
 #pragma once
 
 #include <bitset>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -165,7 +167,6 @@ class Engine::Impl {
   // --- engine_probe.cc
   Detector* DetectorOf(DetectorKind kind);
   static std::unique_ptr<Detector> MakePhi(const Config& config);
-  absl::Status Swap(Outbox& out, const Reconfigure& order);
   void Learn(PeerId target, Instant opened, std::uint32_t beats = 1);
   void Unlearn(PeerId row);
   Instant AttemptDue(const ProbeRound& round, Instant sent) const;
@@ -195,7 +196,8 @@ class Engine::Impl {
   void AskAboutSuspect(Outbox& out, PeerId suspect);
   void TryDeadMember(Outbox& out);
   PeerId PickActive(absl::FunctionRef<bool(PeerId)> fits);
-  PeerId PickRelay(const ProbeRound& round);
+  PeerId PickRelay(const ProbeRound& round, std::uint32_t nth);
+  PeerId PickByZone(const ProbeRound& round, std::uint32_t nth, absl::FunctionRef<bool(PeerId)> fits);
   Observation Own(PeerId peer, Signal signal, Reason reason, std::uint32_t weight);
   Reason RoundReason(const ProbeRound& round) const;
   Cause RoundCause(const ProbeRound& round) const;
@@ -354,7 +356,8 @@ class Engine::Impl {
   void TellEnded(Outbox& out, PeerId row, absl::Status why);
   void TellOfWatch(Outbox& out, PeerId row, Event event);
 
-  // --- engine_tags.cc
+  // --- engine_reconfigure.cc, engine_tags.cc
+  absl::Status TakeConfig(Outbox& out, const Reconfigure& order);
   absl::Status TakeTag(Outbox& out, const SetTag& order);
   absl::Status TakeTag(Outbox& out, const EraseTag& order);
   absl::Status TakeTags(Outbox& out, std::map<std::string, std::string> tags);
@@ -362,6 +365,7 @@ class Engine::Impl {
 
   // --- engine_broadcast.cc
   absl::Status TakeBroadcast(Outbox& out, const Broadcast& order);
+  absl::Status SayBroadcast(Outbox& out, std::string_view key, std::string_view bytes, Duration keep);
   void ApplyParts(Outbox& out, std::span<const std::byte> updates, Source source);
   void HearBroadcast(Outbox& out, const BroadcastPart& part, Source source);
   void TellOfBroadcast(Outbox& out, const BroadcastPart& part, bool replayed);
@@ -373,6 +377,18 @@ class Engine::Impl {
   void SyncBroadcasts(Outbox& out, const Address& with, bool reunion);
   void AddPartsOfSync(FrameWriter& writer, FrameType type) const;
 
+  // --- engine_notice.cc
+  std::optional<BroadcastPart> FindNotice(Notice::Kind kind, std::string_view name) const;
+  absl::StatusOr<PeerId> Concerned(std::string_view member) const;
+  absl::Status TakeMaintenance(Outbox& out, const Maintenance& order);
+  absl::Status TakeExpel(Outbox& out, const Expel& order);
+  void HeardNotice(Outbox& out, const BroadcastPart& part);
+  void SpareRow(PeerId row, const Notice& notice, const BroadcastPart& part);
+  void NoticesOf(PeerId row);
+  void Expelled(Outbox& out, PeerId row, const Notice& notice, const BroadcastPart& part);
+  bool IsExpelled(std::string_view name, std::uint64_t generation) const;
+  bool AddExpulsion(FrameWriter& writer, PeerId row) const;
+
   // --- engine_mail.h
   MailDesk& Mailing();  // made when it is first needed
 
@@ -383,7 +399,7 @@ class Engine::Impl {
   void HeardFarewell(Outbox& out, std::uint64_t sender);
   void FinishLeave(Outbox& out);
 
-  const Config config_;
+  Config config_;  // changed by TakeConfig alone
   const std::uint32_t label_;
   const std::vector<std::byte> terms_;
   Random random_;

@@ -32,6 +32,11 @@ class Engine::Impl::MailDesk {
   absl::Status Take(Outbox& out, const CancelRequest& order);
   absl::Status Take(Outbox& out, const Respond& order);
 
+  void SetLimits(const MailLimits& limits) {
+    requests_.SetLimits(limits);
+    served_.SetLimits(limits);
+    retries_.SetRate(limits.retries_per_second);
+  }
   void Receive(Outbox& out, const Address& from, const Frame& frame, PeerId sender);
   void Serve(Outbox& out, ExchangeId id, const Frame& frame);
   void Exchanged(Outbox& out, const Exchange& exchange, const absl::Status& result, const Frame& frame);

@@ -3,10 +3,10 @@
 #include <bit>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "phi/phi_heartbeat.h"
 #include "phi/phi_probe.h"
 #include "swim/engine_impl.h"
+#include "swim/tags.h"
 #include "swim/wire.h"
 
 namespace nekton {
@@ -28,24 +28,6 @@ std::unique_ptr<Detector> Engine::Impl::MakePhi(const Config& config) {
   const Duration share = config.period / config.attempts;
   return std::make_unique<PhiProbe>(
       PhiProbe::Options{.threshold = config.phi_threshold, .mean = share / 4, .deviation = share / 4});
-}
-
-absl::Status Engine::Impl::Swap(Outbox& out, const Reconfigure& order) {
-  if (order.detector != DetectorKind::kFixed && order.detector != DetectorKind::kPhi) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("detector = ", static_cast<unsigned>(order.detector), ": no such detector; use fixed or phi"));
-  }
-  if (detector_ != DetectorOf(order.detector)) swapped_at_ = now_.boot;
-  detector_ = DetectorOf(order.detector);
-  rounds_.ForEachOpen([&](ProbeRound& round) {
-    if (round.last_sent) return;
-    round.next_attempt =
-        std::min(round.end, std::max(round.next_attempt, AttemptDue(round, round.sent_at[round.attempts - 1])));
-  });
-  rounds_.Reschedule();
-  ScheduleBeats();
-  SwapWatches(out, order.detector);
-  return absl::OkStatus();
 }
 
 void Engine::Impl::Learn(PeerId target, Instant opened, std::uint32_t beats) {
@@ -193,7 +175,7 @@ void Engine::Impl::AskRelays(Outbox& out, ProbeRound& round, std::uint32_t seque
   request.budget = round.end - now_.boot;
   const PeerId forced[] = {round.target};
   for (std::uint32_t i = 0; i < config_.relays && round.asked < kRelaysMax; ++i) {
-    const PeerId relay = PickRelay(round);
+    const PeerId relay = PickRelay(round, i);
     if (relay == kNoPeer) return;
     round.relays[round.asked++] = table_[relay].id;
     Send(out, table_[relay].address, request, Purpose::kRelay, std::span(forced, round.accusing ? 1 : 0), true);
@@ -219,7 +201,7 @@ PeerId Engine::Impl::PickActive(absl::FunctionRef<bool(PeerId)> fits) {
 
 // One that was not asked in this round before. Where rounds were void of late, for the relays were as silent as the
 // member, those whom we still hear are asked, and they alone: so a few that are cut off from most of the group learn it.
-PeerId Engine::Impl::PickRelay(const ProbeRound& round) {
+PeerId Engine::Impl::PickRelay(const ProbeRound& round, std::uint32_t nth) {
   const auto fits = [&](PeerId row) {
     return row != round.target && table_[row].status == MemberStatus::kActive && !round.HasAsked(table_[row].id);
   };
@@ -227,7 +209,23 @@ PeerId Engine::Impl::PickRelay(const ProbeRound& round) {
     const PeerId near = companions_.Find(now_.boot - 2 * Period(), fits);
     if (near != kNoPeer || round.asked > 0) return near;
   }
-  return PickActive(fits);
+  const PeerId zoned = PickByZone(round, nth, fits);
+  return zoned != kNoPeer ? zoned : PickActive(fits);
+}
+
+// Where members say in which zone they are, a link between two zones that is broken must not blind all relays of an
+// attempt. The first is of another zone than ours, and rather of a third one than of the target's: it goes around such a
+// link. The second is of the target's zone. Both as far as a few picks find one (PickActive); nobody without a zone pays.
+PeerId Engine::Impl::PickByZone(const ProbeRound& round, std::uint32_t nth, absl::FunctionRef<bool(PeerId)> fits) {
+  const auto zone_of = [this](PeerId row) { return TagOf(table_[row].who->tags, kZoneTag); };
+  const std::string_view ours = zone_of(kSelf);
+  if (nth > 1 || ours.empty()) return kNoPeer;
+  const std::string_view theirs = zone_of(round.target);
+  if (nth == 1 && theirs.empty()) return kNoPeer;
+  if (nth == 1) return PickActive([&](PeerId row) { return fits(row) && zone_of(row) == theirs; });
+  const auto elsewhere = [&](PeerId row) { return fits(row) && !zone_of(row).empty() && zone_of(row) != ours; };
+  const PeerId third = PickActive([&](PeerId row) { return elsewhere(row) && zone_of(row) != theirs; });
+  return third != kNoPeer || theirs == ours ? third : PickActive(elsewhere);
 }
 
 void Engine::Impl::SendStreamPing(Outbox& out, ProbeRound& round, std::uint32_t sequence) {

@@ -234,8 +234,7 @@ void Engine::Impl::Serve(const Tick& now, const Address& from, ExchangeId id, st
   }
   Frame frame;
   Fault fault = DecodeStream(request, label_, &frame);
-  const bool asks =
-      frame.type == FrameType::kSync || frame.type == FrameType::kPing || frame.type == FrameType::kMail;
+  const bool asks = frame.type == FrameType::kSync || frame.type == FrameType::kPing || frame.type == FrameType::kMail;
   if (fault == Fault::kNone && !asks) fault = Fault::kType;
   if (fault != Fault::kNone) {  // it changes nothing, our own state of being late included
     CountFault(static_cast<std::uint8_t>(fault));
@@ -274,7 +273,9 @@ void Engine::Impl::ServePing(Outbox& out, ExchangeId id, const Frame& frame) {
   Outbox::Reply reply;
   reply.id = id;
   FrameWriter writer(Header(FrameType::kAck, frame.sequence), config_.datagram_max, reply.bytes);
-  for (const PeerId row : answers_) writer.Add(NewsOf(row));
+  for (const PeerId row : answers_) {
+    if (!AddExpulsion(writer, row)) writer.Add(NewsOf(row));
+  }
   MixFingerprint(writer.Finish());
   out.Add(std::move(reply));
 }

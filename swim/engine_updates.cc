@@ -45,6 +45,13 @@ void Engine::Impl::ApplyUpdate(Outbox& out, const Update& update, Source source)
     return;
   }
   if (row == kSelf) return ApplyAboutSelf(out, update);
+  // Nothing brings back a life that was expelled.
+  const bool gone = update.kind == UpdateKind::kDead || update.kind == UpdateKind::kLeft;
+  if (!gone && IsExpelled(update.name, update.key.generation)) {
+    ++counters_[Counter::kUpdatesStale];
+    if (row != kNoPeer) AnswerLater(row);
+    return;
+  }
   if (row == kNoPeer) return ApplyUnknown(out, update, source);
   const LifeKey known = table_[row].key;
   if (update.key < known) {
@@ -195,6 +202,7 @@ void Engine::Impl::ApplyUnknown(Outbox& out, const Update& update, Source source
     if (status == MemberStatus::kInactive) dead_.push_back(row);
     return;
   }
+  NoticesOf(row);
   Unsettle();
   Emit(out, EventKind::kJoined, row, MemberStatus::kActive, {});
   if (update.kind == UpdateKind::kSuspect) ApplyAccusation(out, row, update, source);
@@ -226,6 +234,7 @@ void Engine::Impl::ApplyNewLife(Outbox& out, PeerId row, const Update& update, S
   OpenLink(row);
   suspicions_.Forget(row);
   stm_.Restarted(now_, row, update.key, changes_);
+  NoticesOf(row);
   Commit(out);
   RestartWatches(out, row);
   PassOn(row, source);

@@ -88,6 +88,7 @@ std::string RoundText(const std::vector<AttemptReport>& attempts) {
 
 // What the evidence was: our own round, our own signals, or whom we believed.
 std::string Evidence(const Cause& cause) {
+  if (cause.transition == Transition::kExpelled) return absl::StrCat("by ", List(cause.observers));
   if (!cause.attempts.empty()) return RoundText(cause.attempts);
   if (cause.own) {
     const std::string_view reason = Name(cause.reason);
@@ -174,6 +175,12 @@ std::string ContactText(const Contact& contact) {
   return absl::StrCat("we reach ", contact.reachable, " of ", Count(contact.known, "member"));
 }
 
+std::string MaintenanceText(const Event& event) {
+  const std::string by = List(event.cause.observers);
+  if (event.duration == Duration{}) return absl::StrCat("the maintenance of ", WhoAndKey(event), " is over, says ", by);
+  return absl::StrCat(WhoAndKey(event), " is in maintenance for ", Seconds(event.duration), ", says ", by);
+}
+
 constexpr std::size_t kShownMax = 60;  // bytes of a broadcast
 
 std::string BroadcastText(const Event& event) {
@@ -202,10 +209,11 @@ std::string_view Name(MemberStatus status) {
 }
 
 std::string_view Name(EventKind kind) {
-  static constexpr std::array<std::string_view, 24> kNames = {
-      "joined",    "suspected",   "recovered", "failed",        "left",        "restarted",  "replaced",  "updated",
-      "forgotten", "accused",     "displaced", "name_conflict", "join_result", "leave_done", "paused",    "stream_only",
-      "level",     "watch_ended", "foreign",   "isolated",      "rejoined",    "join_done",  "broadcast", "resync"};
+  static constexpr std::array<std::string_view, 26> kNames = {
+      "joined",    "suspected",   "recovered",   "failed",      "left",          "restarted",   "replaced",
+      "updated",   "forgotten",   "accused",     "displaced",   "name_conflict", "join_result", "leave_done",
+      "paused",    "stream_only", "level",       "watch_ended", "foreign",       "isolated",    "rejoined",
+      "join_done", "broadcast",   "maintenance", "expelled",    "resync"};
   static_assert(kNames.size() == static_cast<std::size_t>(EventKind::kResync) + 1);
   const auto i = static_cast<std::size_t>(kind);
   return i < kNames.size() ? kNames[i] : "?";
@@ -262,6 +270,11 @@ std::string Describe(const Event& event) {
       return JoinDoneText(event);
     case EventKind::kBroadcast:
       return BroadcastText(event);
+    case EventKind::kMaintenance:
+      return MaintenanceText(event);
+    case EventKind::kExpelled:
+      return absl::StrCat("we, ", WhoAndKey(event), ", were expelled by ", List(event.cause.observers),
+                          "; we are no member any more");
     case EventKind::kResync:
       return "events before this one were lost: read the members anew";
   }

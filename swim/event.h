@@ -58,6 +58,8 @@ enum class EventKind : std::uint8_t {
   kRejoined,      // and enough again, for as long
   kJoinDone,      // what became of a call of Join with a limit (swim/engine.h); a node tells the caller instead
   kBroadcast,     // a broadcast (swim/user_data.h)
+  kMaintenance,   // a member is spared for a planned restart, or no more (swim/notice.h)
+  kExpelled,      // we ourselves were removed by hand; we are no member any more
   kResync,        // events before this one were lost at a bound of the shell: read Members() anew; no engine emits it
 };
 std::string_view Name(EventKind kind);  // "joined", "suspected", ...
@@ -107,7 +109,7 @@ struct Event {
   Address
       address;  // kJoinResult: which was tried; kForeign: whose frames; kDisplaced, kNameConflict: where the other one is
   absl::Status status;         // kJoinResult, kJoinDone, kLeaveDone, kWatchEnded: how it ended
-  Duration duration{};         // kPaused: how long
+  Duration duration{};         // kPaused: how long; kMaintenance: for how long from now, 0: it is over
   std::uint32_t heard_by = 0;  // kLeaveDone: how many acknowledged it
 
   std::uint64_t generation_before = 0;  // kRestarted: of the life before; 0: unknown

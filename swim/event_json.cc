@@ -84,6 +84,7 @@ void AddDetails(const Event& event, JsonObject& object) {
     case EventKind::kReplaced:
       return AddStateChange(event, object);
     case EventKind::kAccused:
+    case EventKind::kExpelled:
     case EventKind::kStreamOnly:
       return AddEvidence(event.cause, object);
     case EventKind::kNameConflict:
@@ -112,6 +113,9 @@ void AddDetails(const Event& event, JsonObject& object) {
       return object.AddNumber("known", event.contact.known);
     case EventKind::kBroadcast:
       return AddBroadcast(event, object);
+    case EventKind::kMaintenance:
+      AddEvidence(event.cause, object);
+      return object.Add("duration_s", JsonSeconds(event.duration));
     case EventKind::kPaused:
       return object.Add("duration_s", JsonSeconds(event.duration));
     case EventKind::kJoined:

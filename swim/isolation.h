@@ -23,6 +23,13 @@ class Isolation {
   Isolation(double share, Duration after, std::uint32_t expect)
       : share_(share), after_(after), expect_(expect), contact_{.known = std::max(1U, expect)} {}
 
+  // Other values from here on: what they make of the present is counted from the next Count() on, and what has stood for
+  // so long already is not begun anew.
+  void Change(double share, Duration after) {
+    share_ = share;
+    after_ = after;
+  }
+
   // So many are reached from `now` on, of so many in the table.
   void Count(Instant now, std::uint32_t reachable, std::uint32_t present) {
     present_ = present;

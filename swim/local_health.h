@@ -12,6 +12,10 @@ class LocalHealth {
  public:
   // `max`: the highest score; 0: it never rises.
   explicit LocalHealth(std::uint32_t max) : max_(max) {}
+  void SetMax(std::uint32_t max) {
+    max_ = max;
+    score_ = std::min(score_, max_);
+  }
   void Worse() { score_ = std::min(score_ + 1, max_); }
   void Better() { score_ -= score_ > 0 ? 1 : 0; }
   void Reset() { score_ = 0; }

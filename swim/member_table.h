@@ -4,6 +4,7 @@
 // It keeps what the engine decides; it decides nothing. Row 0 is ourselves. Not thread-safe; not movable.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,6 +55,7 @@ class MemberTable {
   // All but the LEFT, self included.
   std::uint32_t present() const { return static_cast<std::uint32_t>(size()) - left_; }
   bool full() const { return size() >= rows_max_; }
+  void RaiseMax(std::size_t rows_max) { rows_max_ = std::max(rows_max_, rows_max); }  // a smaller one is ignored
 
   PeerId FindId(std::uint64_t id) const;
   PeerId FindName(std::string_view name) const;

@@ -57,6 +57,8 @@ class Requests {
   void Cancel(OpenRequest& request);
   void Close(OpenRequest& request);
 
+  // Other limits from here on; what is open beyond them stays open.
+  void SetLimits(const MailLimits& limits) { limits_ = limits; }
   // When the next is due: its deadline, or its turn to be sent again.
   Instant next() const { return timers_.empty() ? kNever : timers_.top().when; }
   // One that is due at `now`, or null. Its timer stands until it is closed or gets another.

@@ -17,6 +17,7 @@ class RetryBudget {
   // 0: nothing is ever repeated.
   explicit RetryBudget(std::uint32_t per_second) : per_second_(per_second) {}
 
+  void SetRate(std::uint32_t per_second) { per_second_ = per_second; }
   // Takes one if there is one. `now` does not go back.
   bool Take(Instant now) {
     if (per_second_ == 0) return false;

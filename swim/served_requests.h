@@ -61,6 +61,8 @@ class ServedRequests {
   void Answer(ServedRequest& request, std::uint8_t code, std::vector<std::byte> answer);
   void Over(ServedRequest& request, bool cancelled);
 
+  // Other limits from here on; what is known beyond them stays known.
+  void SetLimits(const MailLimits& limits) { limits_ = limits; }
   // When the next deadline passes, or something is forgotten.
   Instant next() const { return timers_.empty() ? kNever : timers_.top().when; }
   // Forgets what is to be forgotten at `now`, until it meets one that the handler has and whose deadline has passed, and

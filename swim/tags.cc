@@ -57,6 +57,14 @@ absl::StatusOr<std::map<std::string, std::string>> DecodeTags(std::string_view b
   return tags;
 }
 
+std::string_view TagOf(std::string_view bytes, std::string_view key) {
+  std::string_view found;
+  const auto look = [&](std::string_view k, std::string_view value) {
+    if (k == key) found = value;
+  };
+  return Walk(bytes, look) ? found : std::string_view();
+}
+
 bool AreTags(std::string_view bytes) {
   return Walk(bytes, [](std::string_view, std::string_view) {});
 }

@@ -13,10 +13,16 @@
 
 namespace nekton {
 
+// The tag of members that says where they are: what of a group fails together (swim/engine_probe.cc picks relays by it).
+inline constexpr std::string_view kZoneTag = "zone";
+
 // InvalidArgument: an empty key, or more than kTagsMax bytes; the message says how many.
 absl::StatusOr<std::string> EncodeTags(const std::map<std::string, std::string>& tags);
 // InvalidArgument if EncodeTags could not have made `bytes`.
 absl::StatusOr<std::map<std::string, std::string>> DecodeTags(std::string_view bytes);
+// The value of one tag in the bytes of encoded tags; empty where there is none, or they are no tags. A view into `bytes`;
+// allocates nothing.
+std::string_view TagOf(std::string_view bytes, std::string_view key);
 // Would DecodeTags take it? Allocates nothing.
 bool AreTags(std::string_view bytes);
 

@@ -162,6 +162,7 @@ class Recorder final : public Detector {
   double Level(std::uint32_t, Instant opened, Instant now) const override { return now >= opened + seconds(20); }
   Instant ReachedAt(std::uint32_t, Instant opened, double) const override { return Later(opened, seconds(20)); }
   double threshold() const override { return 1; }
+  void SetThreshold(double) override {}
   void Reserve(std::uint32_t) override {}
   void Forget(std::uint32_t) override {}
 

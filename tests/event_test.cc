@@ -141,6 +141,31 @@ TEST(EventTest, TheOtherKinds) {
   EXPECT_THAT(Describe(Make(EventKind::kResync, nullptr)), HasSubstr("lost"));
 }
 
+TEST(EventTest, WhatAnOperatorOrderedIsToldWithWhoDid) {
+  Event event = Make(EventKind::kMaintenance);
+  event.duration = 90s;
+  event.cause.observers = {"beta"};
+  EXPECT_EQ(Describe(event),
+            "gamma (generation 1700000000000, incarnation 0) is in maintenance for 90.000 s, says beta");
+  Json json = Json::parse(ToJson(event));
+  EXPECT_EQ(json.at("event"), "maintenance");
+  EXPECT_EQ(json.at("duration_s"), 90);
+  EXPECT_EQ(json.at("observers"), Json::parse(R"(["beta"])"));
+  event.duration = 0s;
+  EXPECT_EQ(Describe(event), "the maintenance of gamma (generation 1700000000000, incarnation 0) is over, says beta");
+
+  event = Make(EventKind::kExpelled);
+  event.cause.observers = {"beta"};
+  EXPECT_EQ(Describe(event),
+            "we, gamma (generation 1700000000000, incarnation 0), were expelled by beta; we are no member any more");
+  EXPECT_EQ(Json::parse(ToJson(event)).at("observers"), Json::parse(R"(["beta"])"));
+  event = Make(EventKind::kFailed, Gamma(MemberStatus::kInactive));
+  event.cause.transition = Transition::kExpelled;
+  event.cause.observers = {"beta"};
+  EXPECT_EQ(Describe(event), "gamma INACTIVE (generation 1700000000000, incarnation 0): expelled; by beta");
+  EXPECT_EQ(Json::parse(ToJson(event)).at("transition"), "expelled");
+}
+
 TEST(EventTest, IsolationSaysHowManyAreReached) {
   Event event = Make(EventKind::kIsolated);
   event.contact = {1, 5, true};

@@ -132,9 +132,21 @@ class Node {
   // The same, and waits for the status. Errors and places as WaitJoined.
   absl::Status Observe(std::vector<PeerObservation> observations, Duration timeout = std::chrono::seconds(1));
 
-  // Swaps the detector while the node runs (swim/engine.h). Returns at once. InvalidArgument: no such detector; else as
-  // ObserveAsync. Legal everywhere.
+  // Changes the configuration while the node runs (swim/reconfigure.h, whose Changes() makes it of two Configs). Statuses:
+  // the engine's. Errors and places as Observe.
+  absl::Status ReconfigureAsync(nekton::Reconfigure changes, std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status Reconfigure(nekton::Reconfigure changes, Duration timeout = std::chrono::seconds(1));
+  // The detector alone, and returns at once. InvalidArgument: no such detector; else as ObserveAsync. Legal everywhere.
   absl::Status Reconfigure(DetectorKind detector);
+
+  // A planned restart of a member, this one or another: for so long nobody removes it (swim/notice.h); 0: it ends now.
+  // OK says that it is on its way, and known here. Statuses: the engine's. Errors and places as Observe.
+  absl::Status MaintenanceAsync(std::string member, Duration duration,
+                                std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status Maintenance(std::string member, Duration duration, Duration timeout = std::chrono::seconds(1));
+  // Removes another member by hand (swim/notice.h). As Maintenance.
+  absl::Status ExpelAsync(std::string member, std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status Expel(std::string member, Duration timeout = std::chrono::seconds(1));
 
   // Why a member is in its state: counts, what is left of its hold, who said what of it last. NotFound where no member
   // has this name; else as above.

@@ -54,12 +54,37 @@ absl::Status Node::Observe(std::vector<PeerObservation> observations, Duration t
   return impl_->Order("Observe()", timeout, nekton::Observe{std::move(observations)});
 }
 
+absl::Status Node::ReconfigureAsync(nekton::Reconfigure changes, std::function<void(const absl::Status&)> done) {
+  return impl_->OrderAsync(std::move(changes), std::move(done));
+}
+
+absl::Status Node::Reconfigure(nekton::Reconfigure changes, Duration timeout) {
+  return impl_->Order("Reconfigure()", timeout, std::move(changes));
+}
+
 absl::Status Node::Reconfigure(DetectorKind detector) {
-  Config check = impl_->core->config();  // sound, so that the mistake is this one's
-  check.detector = detector;
-  if (absl::Status status = check.Validate(); !status.ok()) return status;
+  const nekton::Reconfigure change{.detector = detector};
+  // The configuration that we began with is sound, so that the mistake is this one's.
+  if (const auto changed = Changed(impl_->core->config(), change); !changed.ok()) return changed.status();
   // It fails only where nothing is to be detected any more: after a leave or a displacement.
-  return impl_->core->Call([detector](Driver& driver) { driver.Order(nekton::Reconfigure{detector}).IgnoreError(); });
+  return impl_->OrderAsync(change, nullptr);
+}
+
+absl::Status Node::MaintenanceAsync(std::string member, Duration duration,
+                                    std::function<void(const absl::Status&)> done) {
+  return impl_->OrderAsync(nekton::Maintenance{std::move(member), duration}, std::move(done));
+}
+
+absl::Status Node::Maintenance(std::string member, Duration duration, Duration timeout) {
+  return impl_->Order("Maintenance()", timeout, nekton::Maintenance{std::move(member), duration});
+}
+
+absl::Status Node::ExpelAsync(std::string member, std::function<void(const absl::Status&)> done) {
+  return impl_->OrderAsync(nekton::Expel{std::move(member)}, std::move(done));
+}
+
+absl::Status Node::Expel(std::string member, Duration timeout) {
+  return impl_->Order("Expel()", timeout, nekton::Expel{std::move(member)});
 }
 
 absl::Status Node::ExplainAsync(std::string name, std::function<void(const absl::StatusOr<MemberExplanation>&)> done) {

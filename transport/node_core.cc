@@ -341,6 +341,7 @@ void NodeCore::Log(LogLevel level, std::string line) {
 void NodeCore::Notice(const Event& event) {
   switch (event.kind) {
     case EventKind::kDisplaced:
+    case EventKind::kExpelled:
     case EventKind::kNameConflict:
       return Log(LogLevel::kError, Describe(event));
     case EventKind::kPaused:
@@ -350,6 +351,7 @@ void NodeCore::Notice(const Event& event) {
     case EventKind::kIsolated:
       return Log(LogLevel::kWarning, Describe(event));
     case EventKind::kRejoined:
+    case EventKind::kMaintenance:
       return Log(LogLevel::kInfo, Describe(event));
     case EventKind::kJoinResult: {
       if (event.address.port == 0) return;  // a name that does not resolve: said where it was found out

@@ -86,6 +86,7 @@ class Agent {
   std::atomic<bool> not_joined_ = false;
   std::atomic<bool> left_ = false;
   std::atomic<bool> displaced_ = false;
+  std::atomic<bool> expelled_ = false;
 };
 
 Agent::~Agent() {
@@ -169,6 +170,7 @@ std::optional<int> Agent::Turn() {
   }
   if (left_) return 0;
   if (displaced_) return Fail("another process has taken our name; this one ends");
+  if (expelled_) return Fail("this member was expelled; it ends");
   if (console_.failed()) BeginLeave();  // nobody reads what we say
   if (not_joined_ && !leaving_) {
     return Fail(absl::StrCat("not joined within --join-timeout: ", OneLine(join_status_.message())));
@@ -181,6 +183,7 @@ void Agent::OnEvent(const Event& event) {
   if (event.kind == EventKind::kJoinResult && !event.status.ok()) note = "it is retried";
   console_.Print(event, note);
   if (event.kind == EventKind::kDisplaced) displaced_ = true;
+  if (event.kind == EventKind::kExpelled) expelled_ = true;
   Notify();
 }
 

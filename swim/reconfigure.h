@@ -1,0 +1,62 @@
+// The order to change the configuration of a member while it runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "phi/time.h"
+#include "swim/config.h"
+
+namespace nekton {
+
+// The fields of Config that are set here get these values (its comments say what they mean); the others stay. What is
+// changed holds from here on: no member is accused, or taken back, for it.
+//   detector, phi_threshold  what the detectors have learned stays (each is fed all the time), signals that were given
+//                            stand, and an attempt that waits for an answer keeps the later of its two deadlines
+//   members_max              upwards alone
+//   mail                     what is open, or waits, beyond a lower limit stays so
+// Errors: InvalidArgument with every mistake, one a line, as Config::Validate() would have it with these values; then none
+// is applied. FailedPrecondition after a leave, a displacement or an expulsion.
+struct Reconfigure {
+  std::optional<DetectorKind> detector = std::nullopt;
+  std::optional<double> phi_threshold = std::nullopt;
+  std::optional<std::uint32_t> relays = std::nullopt;
+  std::optional<double> relay_after = std::nullopt;
+  std::optional<bool> stream_ping = std::nullopt;
+  std::optional<std::uint32_t> local_health_max = std::nullopt;
+  std::optional<std::uint32_t> retransmit = std::nullopt;
+  std::optional<std::uint32_t> gossip_fanout = std::nullopt;
+  std::optional<Duration> gossip_interval = std::nullopt;
+  std::optional<std::uint32_t> digest_patience = std::nullopt;
+  std::optional<std::uint32_t> reconnect_periods = std::nullopt;
+  std::optional<double> isolation_share = std::nullopt;
+  std::optional<Duration> isolation_after = std::nullopt;
+  std::optional<Duration> max_local_pause = std::nullopt;
+  std::optional<std::size_t> members_max = std::nullopt;
+  std::optional<MailLimits> mail = std::nullopt;
+};
+
+// Whether a field of Config may be changed while a member runs.
+enum class FieldKind : std::uint8_t {
+  kChangeable,  // by Reconfigure
+  kTerm,        // all members of a group must agree on it (swim/terms.h): all are to be restarted with it
+  kFixed,       // this member is to be restarted with it; seeds are for Join, tags for SetTags
+};
+struct ConfigField {
+  std::string_view name;
+  FieldKind kind = FieldKind::kFixed;
+};
+// All fields, in their order.
+std::vector<ConfigField> ConfigFields();
+
+// What turns one configuration into another. InvalidArgument names each field that differs and cannot be changed while a
+// member runs, one a line, with what has to be done instead.
+absl::StatusOr<Reconfigure> Changes(const Config& from, const Config& to);
+// `config` with these changes. InvalidArgument with every mistake, one a line.
+absl::StatusOr<Config> Changed(const Config& config, const Reconfigure& changes);
+
+}  // namespace nekton
