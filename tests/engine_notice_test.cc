@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "swim/notice.h"
 #include "tests/engine_rig.h"
@@ -84,6 +85,13 @@ TEST(NoticeTest, IsReadAsItWasWrittenAndNothingElseIs) {
   EXPECT_FALSE(ReadNotice(key, BytesOf({.kind = Kind::kMaintenance, .name = "alpha"})).has_value()) << "generation 0";
 }
 
+// The example in swim/FORMAT.md.
+TEST(NoticeTest, TheBytesAreThoseOfTheFormat) {
+  const Notice notice{.kind = Kind::kMaintenance, .name = "beta", .generation = 1};
+  EXPECT_EQ(absl::BytesToHexString(KeyOf(notice.kind, notice.name)), "006d41f6df977ffffa28");
+  EXPECT_EQ(absl::BytesToHexString(BytesOf(notice)), "01000462657461");
+}
+
 TEST(EngineNotice, TheirKeysAreNoUsers) {
   Rig rig;
   rig.Know(2);
@@ -102,7 +110,7 @@ TEST(EngineMaintenance, OursGoesOutAtOnce) {
   EXPECT_TRUE(rig.events[0].member->self);
   EXPECT_EQ(rig.events[0].duration, 90s);
   EXPECT_EQ(rig.events[0].cause.observers, std::vector<std::string>{"self"});
-  for (int m = 1; m <= 3; ++m) EXPECT_THAT(Carried(rig, rig[m], Kind::kMaintenance), SizeIs(1)) << m;
+  for (std::size_t m = 1; m <= 3; ++m) EXPECT_THAT(Carried(rig, rig[m], Kind::kMaintenance), SizeIs(1)) << m;
 }
 
 TEST(EngineMaintenance, MistakesAreToldWithTheLimit) {
@@ -233,7 +241,7 @@ TEST(EngineExpel, OursIsCommittedAtOnceAndToldToThatMemberItself) {
   EXPECT_FALSE(Carried(rig, rig[1], Kind::kExpelled).empty());
   EXPECT_FALSE(rig.Spread("m1", UpdateKind::kDead)) << "that is nobody's evidence";
   std::size_t others = 0;
-  for (int m = 2; m <= 4; ++m) others += Carried(rig, rig[m], Kind::kExpelled).size();
+  for (std::size_t m = 2; m <= 4; ++m) others += Carried(rig, rig[m], Kind::kExpelled).size();
   EXPECT_EQ(others, 3u);
 }
 

@@ -57,7 +57,7 @@ std::map<std::string, int> Asked(const Layout& layout, std::uint32_t relays = 2)
     std::string zones;
     for (const Said& said : rig.Sent(FrameType::kPingReq)) {
       if (said.serial() != first.serial() || said.attempt() != 1) continue;
-      zones += layout.others[static_cast<std::size_t>(rig.Find(said.to) - &rig.peers.front())];
+      zones += layout.others[static_cast<std::size_t>(std::stoi(rig.Find(said.to)->name.substr(1))) - 1];
     }
     ++asked[zones];
     Peer& target = rig[1];
