@@ -36,9 +36,8 @@ struct Maintenance {
 // Removes a member: everybody who hears of it holds it INACTIVE at once (kFailed, by kExpelled and whom), whatever state it
 // was in, and takes no news of that life or earlier ones, so that neither gossip nor its own word brings it back, for as
 // long as the notice is kept: Config::broadcast_keep. The member itself, when it hears of it, reports kExpelled and is
-// silent from then on. A later life of it, with a higher generation, may join as ever. It is one of the INACTIVE members
-// for all else: it is forgotten like them, and counts like them for isolation (swim/isolation.h).
-//
+// silent from then on. A later life of it, with a higher generation, may join as ever. For all else it is one of the
+// INACTIVE members: forgotten like them, and counted like them for isolation.
 // Errors: InvalidArgument: it is ourselves (see Leave); NotFound: the member is unknown or has left; FailedPrecondition: we
 // are leaving; ResourceExhausted: kExpulsionsMax are kept, or as Broadcast.
 struct Expel {

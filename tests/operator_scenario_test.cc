@@ -138,6 +138,37 @@ TEST(OperatorScenario, WhoWasCutOffObeysWhenItMeetsTheOthersAgain) {
   }
 }
 
+// Half of the group, the expelled one among them, did not hear of it and holds it for well.
+TEST(OperatorScenario, TheOtherSideOfASplitFollows) {
+  Cluster c({.nodes = 10, .seed = 10});
+  ASSERT_TRUE(c.Converge());
+  c.RunFor(10s);
+  c.Partition({{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}});
+  Order(c, 0, Expel{"n9"});
+  c.RunFor(40s);
+  EXPECT_EQ(c.Sees(5, 9), MemberStatus::kActive);
+  c.Heal();
+  c.RunFor(60s);
+  EXPECT_EQ(c.Count({.kind = EventKind::kExpelled, .observer = 9}), 1u);
+  for (SimId id = 0; id < 9; ++id) EXPECT_NE(c.Sees(id, 9), MemberStatus::kActive) << id;
+  for (SimId id = 0; id < 9; ++id) EXPECT_EQ(c.Sees(id, id == 5 ? 6 : 5), MemberStatus::kActive) << id;
+}
+
+TEST(OperatorScenario, APairTakesAPlannedRestart) {
+  Cluster c({.nodes = 2, .seed = 11, .config = Config::Pair()});
+  ASSERT_TRUE(c.Converge());
+  c.RunFor(5s);
+  Order(c, 1, Maintenance{"n1", 5min});
+  c.RunFor(500ms);
+  c.Crash(1, Port::kRefuses);
+  c.RunFor(1min);
+  EXPECT_EQ(c.Count({.kind = EventKind::kFailed, .subject = 1}), 0u);
+  c.Restart(1);
+  ASSERT_TRUE(c.Converge());
+  EXPECT_EQ(c.Count({.kind = EventKind::kRestarted, .subject = 1}), 1u);
+  EXPECT_EQ(c.Count({.kind = EventKind::kFailed, .subject = 1}), 0u);
+}
+
 TEST(OperatorScenario, WhereMembersSendHeartbeatsBothHoldToo) {
   Cluster c({.nodes = 5, .seed = 9, .config = Config::Mesh()});
   ASSERT_TRUE(c.Converge(200s));
