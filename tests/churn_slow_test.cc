@@ -12,7 +12,6 @@ TEST(ChurnSlow, Restarts) { ExpectChurnIsBounded(ChurnKind::kRestart, 1000, kMan
 TEST(ChurnSlow, Returns) { ExpectChurnIsBounded(ChurnKind::kReturn, 1000, kMany); }
 TEST(ChurnSlow, Moves) { ExpectChurnIsBounded(ChurnKind::kMove, 1000, kMany); }
 
-TEST(ChurnSlow, MeshLeaves) { ExpectChurnIsBounded(ChurnKind::kLeave, 1000, kMany, Config::Mesh()); }
 // Two minutes and a half each: after a day or two all that is kept for later use has reached its size.
 TEST(ChurnSlow, MeshCrashes) { ExpectChurnIsBounded(ChurnKind::kCrash, 1200, 2400, Config::Mesh()); }
 

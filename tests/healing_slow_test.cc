@@ -10,7 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(HealingSlow, AThousandInHalves) { MeasureHealing(1000, 60s, 0, 0); }
 TEST(HealingSlow, AThousandLessOne) { MeasureHealing(1000, 60s, 3, 4); }
 
 }  // namespace

@@ -348,5 +348,23 @@ TEST(SimulatorFaults, TheLogIsBounded) {
   EXPECT_TRUE(c.sim().log().empty());
 }
 
+// 10.200.0.0:7946 is what the member of number 13,107,199 would have.
+TEST(SimulatorFaults, AMemberMayMoveToAnAddressThatLooksLikeAnothersOwn) {
+  Cluster c({.nodes = 3});
+  ASSERT_TRUE(c.Converge());
+  const Address there = Address::V4(10, 200, 0, 0, 7946);
+  c.Crash(2);
+  c.Restart(2, {.address = there});
+  ASSERT_TRUE(c.Converge());
+  EXPECT_EQ(c.member(0).counters()[Counter::kBadLabel], 0u);
+  c.Crash(2);
+  c.Restart(2, {.address = Address::V4(10, 200, 0, 1, 7946)});
+  ASSERT_TRUE(c.Converge());
+  EXPECT_FALSE(c.sim().Restart(1, {.address = there}).ok()) << "it runs";
+  c.Crash(1);
+  c.Restart(1, {.address = there});
+  EXPECT_TRUE(c.Converge());
+}
+
 }  // namespace
 }  // namespace nekton

@@ -109,23 +109,23 @@ void Simulator::Impl::RunAction(std::uint64_t index) {
 
 SimId Simulator::Impl::Owner(const Address& address) const {
   SimId number = 0;
-  if (IsDefault(address, &number)) return number < owners_.size() ? owners_[number] : kNobody;
+  if (IsDefault(address, &number) && number < owners_.size() && owners_[number] != kNobody) return owners_[number];
+  if (other_owners_.empty()) return kNobody;
   const auto found = other_owners_.find(address);
   return found == other_owners_.end() ? kNobody : found->second;
 }
 
 void Simulator::Impl::SetOwner(const Address& address, SimId id) {
   SimId number = 0;
-  if (!IsDefault(address, &number)) {
-    if (id == kNobody) {
-      other_owners_.erase(address);
-    } else {
-      other_owners_[address] = id;
-    }
-    return;
+  // An address that somebody moved to may look like a default one, of a number that no member has.
+  const bool by_number = IsDefault(address, &number) && number < processes_.size();
+  if (by_number && number >= owners_.size()) owners_.resize(processes_.size(), kNobody);
+  if (by_number) owners_[number] = id;
+  if (by_number || id == kNobody) {
+    other_owners_.erase(address);
+  } else {
+    other_owners_[address] = id;
   }
-  if (number >= owners_.size()) owners_.resize(number + 1, kNobody);
-  owners_[number] = id;
 }
 
 void Simulator::Impl::Log(const Process& process, const Event& event) {
