@@ -109,16 +109,16 @@ struct Update {
 struct Frame {
   FrameType type = FrameType::kPing;
   std::uint8_t flags = 0;
-  std::uint32_t label = 0;           // LabelTag of the cluster label
-  std::uint64_t sender = 0;          // MemberId of the sending life
-  std::uint16_t incarnation = 0;     // low 16 bits of the sender's
-  std::uint32_t sequence = 0;        // chosen by the asker, echoed in the answer; heartbeat, pulse: one more each
-  std::uint32_t digest = 0;          // ping, heartbeat: of the sender's table
-  std::int16_t shift = 0;            // ack: so much later is the asker to probe, in 4096ths of a period
-  std::uint32_t watermark = 0;       // heartbeat: the highest sequence of the receiver's heartbeats seen; 0: none
-  Duration interval{};               // watch: of the pulses, whole milliseconds, <= 2^32 - 1; 0: no more of them
-  std::uint64_t target = 0;          // ping-req: whom to probe; relayed ack: who answered; mail: the life it is for
-  Address target_address;            // ping-req
+  std::uint32_t label = 0;        // LabelTag of the cluster label
+  std::uint64_t sender = 0;       // MemberId of the sending life
+  std::uint16_t incarnation = 0;  // low 16 bits of the sender's
+  std::uint32_t sequence = 0;     // chosen by the asker, echoed in the answer; heartbeat, pulse: one more each
+  std::uint32_t digest = 0;       // ping, heartbeat: of the sender's table
+  std::int16_t shift = 0;         // ack: so much later is the asker to probe, in 4096ths of a period
+  std::uint32_t watermark = 0;    // heartbeat: the highest sequence of the receiver's heartbeats seen; 0: none
+  Duration interval{};            // watch: of the pulses, whole milliseconds, <= 2^32 - 1; 0: no more of them
+  std::uint64_t target = 0;       // ping-req: whom to probe; relayed ack: who answered; mail: the life it is for
+  Address target_address;         // ping-req
   // ping-req: time left in the asker's round; whole milliseconds, <= 65,535. Mail that is to be answered: so long an
   // answer is waited for, <= 2^32 - 1 ms.
   Duration budget{};
