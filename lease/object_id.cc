@@ -2,7 +2,7 @@
 
 #include <sodium.h>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/escaping.h"
 
 namespace nekton {
 
@@ -14,9 +14,7 @@ ObjectId ObjectNamed(std::string_view name) {
 }
 
 std::string ToHex(const ObjectId& id) {
-  std::string hex;
-  for (const std::byte byte : id.bytes) absl::StrAppend(&hex, absl::Hex(std::to_integer<int>(byte), absl::kZeroPad2));
-  return hex;
+  return absl::BytesToHexString({reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
 }
 
 }  // namespace nekton

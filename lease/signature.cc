@@ -1,10 +1,13 @@
 #include "lease/signature.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include <sodium.h>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "swim/quoted.h"
 
@@ -35,19 +38,10 @@ std::vector<std::byte> Framed(std::string_view kind, std::span<const std::byte> 
   return all;
 }
 
-int Digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 }  // namespace
 
 std::string ToHex(const PublicKey& key) {
-  std::string hex;
-  for (const std::byte byte : key.bytes) absl::StrAppend(&hex, absl::Hex(std::to_integer<int>(byte), absl::kZeroPad2));
-  return hex;
+  return absl::BytesToHexString({reinterpret_cast<const char*>(key.bytes.data()), key.bytes.size()});
 }
 
 absl::StatusOr<PublicKey> ParsePublicKey(std::string_view hex) {
@@ -55,14 +49,12 @@ absl::StatusOr<PublicKey> ParsePublicKey(std::string_view hex) {
   if (hex.size() != 2 * key.bytes.size()) {
     return absl::InvalidArgumentError(absl::StrCat("public key ", Quoted(hex), ": must have 64 hexadecimal digits"));
   }
-  for (std::size_t i = 0; i < key.bytes.size(); ++i) {
-    const int high = Digit(hex[2 * i]);
-    const int low = Digit(hex[2 * i + 1]);
-    if (high < 0 || low < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("public key ", Quoted(hex), ": must be hexadecimal"));
-    }
-    key.bytes[i] = static_cast<std::byte>(16 * high + low);
+  if (!std::all_of(hex.begin(), hex.end(),
+                   [](char c) { return absl::ascii_isxdigit(static_cast<unsigned char>(c)); })) {
+    return absl::InvalidArgumentError(absl::StrCat("public key ", Quoted(hex), ": must be hexadecimal"));
   }
+  const std::string bytes = absl::HexStringToBytes({hex.data(), hex.size()});
+  std::memcpy(key.bytes.data(), bytes.data(), key.bytes.size());
   return key;
 }
 

@@ -5,6 +5,7 @@
 
 #include <sodium.h>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "swim/bytes.h"
 #include "swim/message.h"
@@ -84,11 +85,7 @@ constexpr std::string_view kKind = "view";
 }  // namespace
 
 std::string ToHex(const ViewDigest& digest) {
-  std::string hex;
-  for (const std::byte byte : digest.bytes) {
-    absl::StrAppend(&hex, absl::Hex(std::to_integer<int>(byte), absl::kZeroPad2));
-  }
-  return hex;
+  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()});
 }
 
 const ViewMember* View::Find(std::string_view name) const {

@@ -43,9 +43,10 @@ struct SetTags {
 // before it has joined may find that the group knows a newer one.
 //
 // Errors: InvalidArgument with the size and the limit: a key of 1 to 64 bytes, it and the bytes at most 1,024 together;
-// with a small datagram_max less; a key that begins with a byte 0 is not the user's (swim/notice.h). ResourceExhausted: 256 keys, or 64 KiB of keys and bytes, are held. FailedPrecondition
-// while the member leaves. Where members far from each other reach the bound at once, all keep the newest ones; what is
-// given up is counted (broadcasts_displaced), and was told first.
+// with a small datagram_max less; a key that begins with a byte 0 is not the user's (swim/notice.h). ResourceExhausted:
+// 256 keys, or 64 KiB of keys and bytes, are held. FailedPrecondition while the member leaves. Where members far from each
+// other reach the bound at once, all keep the newest ones; what is given up is counted (broadcasts_displaced), and was told
+// first.
 struct Broadcast {
   std::string key;
   std::string bytes;  // any, and none
