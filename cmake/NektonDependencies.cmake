@@ -1,5 +1,5 @@
-# nekton::xxhash, nekton::sodium and nekton::libuv. Read by our own build and, installed, by nektonConfig.cmake; both set
-# NEKTON_WITH_UV. Distributions ship these with pkg-config files, package managers with CMake files: take either.
+# nekton::xxhash, nekton::sodium, nekton::libuv, nekton::sqlite3 and libcurl. Read by our own build and, installed, by
+# nektonConfig.cmake; both set the options NEKTON_WITH_*. Distributions ship these with pkg-config files, package managers with CMake files: take either.
 find_package(PkgConfig QUIET)
 
 # (target, pkg-config module, CMake package, its targets...)
@@ -30,4 +30,10 @@ nekton_find_library(nekton::xxhash libxxhash xxHash xxHash::xxhash)
 nekton_find_library(nekton::sodium libsodium unofficial-sodium unofficial-sodium::sodium)
 if(NEKTON_WITH_UV)
   nekton_find_library(nekton::libuv "libuv>=1.44" libuv libuv::uv libuv::uv_a)
+endif()
+if(NEKTON_WITH_SQLITE)
+  nekton_find_library(nekton::sqlite3 "sqlite3>=3.37" unofficial-sqlite3 unofficial::sqlite3::sqlite3)
+endif()
+if(NEKTON_WITH_ETCD)
+  find_package(CURL REQUIRED)
 endif()
