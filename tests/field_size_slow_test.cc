@@ -17,7 +17,9 @@ using namespace std::chrono_literals;
 
 double Cpu() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-// CPU time of one member and period, simulator included: the shortest of several stretches of time.
+// CPU time of one member and period, simulator included: the shortest of several stretches of time. A thousand large tables are
+// more than a processor's cache holds, and others use it too; so the groups differ by a factor that waiting for memory,
+// with all of it missing the cache, does not come near.
 double MemberPeriod(std::size_t nodes) {
   Cluster c({.nodes = nodes, .seed = nodes, .record = false});
   EXPECT_TRUE(c.Converge(120s));
@@ -35,10 +37,10 @@ double MemberPeriod(std::size_t nodes) {
 }
 
 TEST(FieldSizeSlow, APeriodOfAMemberCostsTheSameInALargeGroup) {
-  const double small = MemberPeriod(200);
+  const double small = MemberPeriod(50);
   const double large = MemberPeriod(1000);
-  std::cout << "a member's period costs " << small * 1e9 << " ns among 200 and " << large * 1e9 << " ns among 1000\n";
-  EXPECT_LT(large, 3 * small);
+  std::cout << "a member's period costs " << small * 1e9 << " ns among 50 and " << large * 1e9 << " ns among 1000\n";
+  EXPECT_LT(large, 10 * small) << "what grows with the group would cost 20 times as much";
 }
 
 }  // namespace
