@@ -89,6 +89,7 @@ Node::~Node() = default;
 absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions options) {
   absl::StatusOr<NodePlan> plan = PlanNode(std::move(config));
   if (!plan.ok()) return plan.status();
+  plan->wrap = std::move(options.wrap);
   if (options.event_queue == 0) return absl::InvalidArgumentError("event_queue = 0: must be at least 1");
   if (options.mail_queue == 0) return absl::InvalidArgumentError("mail_queue = 0: must be at least 1");
   absl::StatusOr<OwnLoop> loop = MakeLoop();
@@ -106,6 +107,7 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions opt
 absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config config, NodeOptions options) {
   absl::StatusOr<NodePlan> plan = PlanNode(std::move(config));
   if (!plan.ok()) return plan.status();
+  plan->wrap = std::move(options.wrap);
   if (loop == nullptr) return absl::InvalidArgumentError("loop = null");
   if (options.mail_queue == 0) return absl::InvalidArgumentError("mail_queue = 0: must be at least 1");
   auto delivery = std::make_shared<Delivery>(Delivery::Options{0, std::move(options.log), Expected(plan->config)});

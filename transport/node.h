@@ -41,6 +41,7 @@
 #include "transport/resolver.h"
 #include "transport/responder.h"
 #include "transport/subscription.h"
+#include "transport/transport.h"
 
 extern "C" {
 typedef struct uv_loop_s uv_loop_t;
@@ -53,6 +54,11 @@ struct NodeOptions {
   std::size_t event_queue = 16384;  // Start: events that wait for a slow handler; >= 1
   std::size_t mail_queue = 1024;    // messages and requests that wait for a slow handler; >= 1
   ResolveFunction resolve;          // of seed names; empty: the system's resolver
+  // Puts something of your own around the transport (transport/transport.h): faults for a test, a count, another way
+  // to send. It is given the node's own and returns what the node uses from then on. Called once, on the thread of the
+  // caller, with the sockets open; what it returns lives, and dies, on the loop's thread. Empty: nothing. Not called when
+  // standalone. InvalidArgument if it returns none.
+  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap;
 };
 
 // Of a request or a reliable message.

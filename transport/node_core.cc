@@ -44,10 +44,13 @@ absl::StatusOr<std::shared_ptr<NodeCore>> NodeCore::Open(uv_loop_t* loop, NodePl
   const Reachability reach = ChooseAdvertised(plan, (*transport)->local(), InterfaceAddresses());
   absl::StatusOr<Member> member = Member::Create(plan.config, reach.advertised);
   if (!member.ok()) return member.status();
-  const TransportCounters* counters = &(*transport)->counters();
+  std::shared_ptr<const TransportCounters> counters = (*transport)->shared_counters();
+  std::unique_ptr<Transport> outer = *std::move(transport);
+  if (plan.wrap) outer = std::exchange(plan.wrap, nullptr)(std::move(outer));
+  if (outer == nullptr) return absl::InvalidArgumentError("wrap: returned no transport");
   auto core = std::make_shared<NodeCore>(loop, std::move(plan), std::move(resolve), std::move(delivery), dispatch,
-                                         *std::move(transport), *std::move(member), reach.advertised);
-  core->socket_counters_ = counters;
+                                         std::move(outer), *std::move(member), reach.advertised);
+  core->socket_counters_ = std::move(counters);
   *core_of_transport = core.get();
   if (absl::Status status = core->OpenHandles(); !status.ok()) return status;
   for (const auto& [level, line] : reach.lines) core->Log(level, line);

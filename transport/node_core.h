@@ -105,7 +105,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
   std::shared_ptr<Delivery> delivery_;
   const std::shared_ptr<NodeMail> mail_;
   std::unique_ptr<Transport> transport_;
-  const TransportCounters* socket_counters_ = nullptr;  // of the sockets; null: there are none
+  std::shared_ptr<const TransportCounters> socket_counters_;  // of the sockets; null: there are none
   const Address local_;
   Driver driver_;
   std::unique_ptr<Resolver> resolver_;

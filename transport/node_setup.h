@@ -1,6 +1,8 @@
 // What a node works out before it opens a socket, and right after.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,12 +11,14 @@
 #include "swim/address.h"
 #include "swim/config.h"
 #include "transport/log.h"
+#include "transport/transport.h"
 
 namespace nekton {
 
 struct NodePlan {
   Config config;  // with generation and seed filled in
   Address bind;
+  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap;  // NodeOptions::wrap
 };
 // InvalidArgument with every mistake, one a line. Mistakes are also those of Config::Validate(), and a loopback `bind`
 // with a seed elsewhere: nobody there could answer.
