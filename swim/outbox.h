@@ -17,6 +17,14 @@ namespace nekton {
 // Names one exchange over a stream. Of our own requests: chosen by the engine; of served ones: by the transport.
 using ExchangeId = std::uint64_t;
 
+// Empties a list that is short nearly always, and long after a join or a split: what it took then is given back.
+template <typename T>
+void ClearLarge(std::vector<T>& list) {
+  constexpr std::size_t kKept = 16;
+  list.clear();
+  if (list.capacity() > kKept) list.shrink_to_fit();
+}
+
 class Outbox {
  public:
   // Without `events` the engine makes none: for large simulations whose events nobody reads.
@@ -55,8 +63,8 @@ class Outbox {
     datagrams_.clear();
     requests_.clear();
     replies_.clear();
-    events_.clear();
-    mail_.clear();
+    ClearLarge(events_);
+    ClearLarge(mail_);
   }
 
   // For the engine.

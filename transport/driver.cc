@@ -57,12 +57,12 @@ void Driver::Drain() {
 
 void Driver::TakeEvents(std::vector<Event>& events) {
   events.insert(events.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
-  events_.clear();
+  ClearLarge(events_);
 }
 
 void Driver::TakeMail(std::vector<Mail>& mail) {
   mail.insert(mail.end(), std::make_move_iterator(mail_.begin()), std::make_move_iterator(mail_.end()));
-  mail_.clear();
+  ClearLarge(mail_);
 }
 
 }  // namespace nekton

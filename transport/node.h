@@ -58,7 +58,7 @@ struct NodeOptions {
   // to send. It is given the node's own and returns what the node uses from then on. Called once, on the thread of the
   // caller, with the sockets open; what it returns lives, and dies, on the loop's thread. Empty: nothing. Not called when
   // standalone. InvalidArgument if it returns none.
-  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap;
+  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap = nullptr;
 };
 
 // Of a request or a reliable message.

@@ -99,12 +99,12 @@ absl::Status NodeCore::OpenHandles() {
   uv_check_init(loop_, &check_);
   async_.data = timer_.data = idle_.data = check_.data = this;
   open_parts_ = 5;  // these four and the transport
-  uv_check_start(&check_, [](uv_check_t* h) { static_cast<NodeCore*>(h->data)->OnCheck(); });
+  Stir();
   if (absl::Status status = Join(config_.seeds); !status.ok()) {
     Close();
     return status;
   }
-  transport_->Open(&driver_);
+  transport_->Open(this);
   view_ = MembersView(driver_.member().Members(), driver_.member().version(), driver_.member().contact());
   delivery_->Publish(&view_, events_);
   Log(LogLevel::kInfo, config_.standalone
@@ -196,6 +196,7 @@ void NodeCore::OnAsync() {
   if (close) return Close();
   dirty_ = true;
   seeds_dirty_ = true;
+  Stir();
   // The bound was checked when they came in.
   if (absl::Status status = seeds_.Add(seeds); !status.ok()) Log(LogLevel::kError, std::string(status.message()));
   for (CallOfLoop& call : calls) {
@@ -208,11 +209,33 @@ void NodeCore::OnAsync() {
   }
 }
 
+void NodeCore::Stir() {
+  if (!closing_) uv_check_start(&check_, [](uv_check_t* h) { static_cast<NodeCore*>(h->data)->OnCheck(); });
+}
+
+void NodeCore::OnDatagram(const Address& from, std::span<const std::byte> bytes) {
+  Stir();
+  driver_.OnDatagram(from, bytes);
+}
+void NodeCore::OnRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes, bool busy) {
+  Stir();
+  driver_.OnRequest(from, id, bytes, busy);
+}
+void NodeCore::OnAnswer(ExchangeId id, const absl::Status& status, std::span<const std::byte> bytes) {
+  Stir();
+  driver_.OnAnswer(id, status, bytes);
+}
+void NodeCore::OnTrouble(const Address& about, Trouble trouble) {
+  Stir();
+  driver_.OnTrouble(about, trouble);
+}
+
 void NodeCore::OnTimer() {
   armed_ = kNever;
   due_ = true;
   turns_ = 0;
   drained_inputs_ = driver_.inputs();
+  Stir();
   uv_idle_start(&idle_, [](uv_idle_t*) {});  // the loop does not block while it runs
 }
 
@@ -231,6 +254,7 @@ void NodeCore::OnCheck() {
     driver_.Wake();
     seeds_dirty_ = true;
   }
+  if (!due_) uv_check_stop(&check_);  // before what may stir it anew
   if (seeds_dirty_) TurnSeeds();
   if (dirty_ || driver_.changes() != flushed_changes_) Flush();
 }
@@ -311,6 +335,7 @@ void NodeCore::Publish() {
   const bool changed = member.version() != view_.version() || member.contact() != view_.contact();
   if (changed) view_ = MembersView(member.Members(), member.version(), member.contact());
   delivery_->Publish(changed ? &view_ : nullptr, events_);
+  ClearLarge(events_);
   if (left.has_value()) delivery_->LeaveEnded(*left);
   EndJoins();
   {
@@ -339,6 +364,7 @@ void NodeCore::Rearm() {
 void NodeCore::Log(LogLevel level, std::string line) {
   delivery_->Log(level, std::move(line));
   dirty_ = true;
+  Stir();
 }
 
 void NodeCore::Notice(const Event& event) {

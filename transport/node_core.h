@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@
 
 namespace nekton {
 
-class NodeCore : public std::enable_shared_from_this<NodeCore> {
+class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transport::Receiver {
  public:
   struct Numbers {
     Counters engine;
@@ -82,6 +83,13 @@ class NodeCore : public std::enable_shared_from_this<NodeCore> {
                                                             std::shared_ptr<Delivery> delivery, bool dispatch);
   absl::Status OpenHandles();
   Numbers CurrentNumbers() const;
+  void OnDatagram(const Address& from, std::span<const std::byte> bytes) override;
+  void OnRequest(const Address& from, ExchangeId id, std::span<const std::byte> bytes, bool busy) override;
+  void OnAnswer(ExchangeId id, const absl::Status& status, std::span<const std::byte> bytes) override;
+  void OnTrouble(const Address& about, Trouble trouble) override;
+  // OnCheck() comes in this turn of the loop. It is not asked for otherwise: what a thousand nodes on one loop would do in
+  // each turn, for nothing, is most of what they would do.
+  void Stir();
   void OnTimer();
   void OnCheck();
   void OnAsync();

@@ -50,7 +50,7 @@ absl::StatusOr<NodePlan> PlanNode(Config config) {
     if (uv_random(nullptr, nullptr, &config.seed, sizeof(config.seed), 0, nullptr) != 0) config.seed = uv_hrtime();
     config.seed |= config.seed == 0 ? 1 : 0;
   }
-  return NodePlan{std::move(config), *bind, nullptr};
+  return NodePlan{std::move(config), *bind};
 }
 
 Reachability ChooseAdvertised(const NodePlan& plan, const Address& local, const std::vector<Address>& interfaces) {

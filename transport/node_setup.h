@@ -18,7 +18,7 @@ namespace nekton {
 struct NodePlan {
   Config config;  // with generation and seed filled in
   Address bind;
-  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap;  // NodeOptions::wrap
+  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap = nullptr;  // NodeOptions::wrap
 };
 // InvalidArgument with every mistake, one a line. Mistakes are also those of Config::Validate(), and a loopback `bind`
 // with a seed elsewhere: nobody there could answer.

@@ -1,10 +1,28 @@
 #include "transport/uv_udp.h"
 
+#include <map>
+#include <mutex>
+
 namespace nekton {
+namespace {
+
+// The buffer of a loop, for as long as one of its sockets is there.
+std::shared_ptr<std::byte[]> BufferOf(const uv_loop_t* loop, std::size_t size) {
+  static std::mutex mutex;
+  static std::map<const uv_loop_t*, std::weak_ptr<std::byte[]>> buffers;
+  const std::lock_guard lock(mutex);
+  std::erase_if(buffers, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<std::byte[]>& known = buffers[loop];
+  std::shared_ptr<std::byte[]> buffer = known.lock();
+  if (buffer == nullptr) known = buffer = std::make_shared_for_overwrite<std::byte[]>(size);
+  return buffer;
+}
+
+}  // namespace
 
 int UvUdp::Open(uv_loop_t* loop, Socket socket, bool v4) {
   v4_ = v4;
-  buffer_ = std::make_unique_for_overwrite<std::byte[]>(kChunk * kChunks);
+  buffer_ = BufferOf(loop, kChunk * kChunks);
   if (const int error = uv_udp_init_ex(loop, &handle_, AF_UNSPEC | UV_UDP_RECVMMSG); error != 0) return error;
   inited_ = true;
   handle_.data = this;
