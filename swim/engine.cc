@@ -10,6 +10,11 @@
 #include "swim/tags.h"
 
 namespace nekton {
+namespace {
+
+constexpr const char* kGone = "the member has left, or was displaced or expelled";
+
+}  // namespace
 
 absl::StatusOr<Engine> Engine::Create(const Config& config, const Address& self,
                                       std::shared_ptr<Identities> identities) {
@@ -48,6 +53,25 @@ void Engine::Wake(const Tick& now, Outbox& out) { impl_->Wake(now, out); }
 absl::Status Engine::Order(const Tick& now, const Command& command, Outbox& out) {
   return impl_->Order(now, command, out);
 }
+template <typename Take>
+absl::Status Engine::Inner(const Tick& now, Outbox& out, Take take) {
+  if (!impl_->Begin(now, out)) return absl::FailedPreconditionError(kGone);
+  const absl::Status status = take();
+  impl_->Finish(out);
+  return status;
+}
+absl::Status Engine::SendInner(const Tick& now, const nekton::Send& message, Outbox& out) {
+  return Inner(now, out, [&] { return impl_->Mailing().Take(out, message, /*inner=*/true); });
+}
+absl::Status Engine::AskInner(const Tick& now, const Request& request, Outbox& out) {
+  return Inner(now, out, [&] { return impl_->Mailing().Take(out, request, /*inner=*/true); });
+}
+absl::Status Engine::SayInner(const Tick& now, std::string_view name, std::string_view bytes, Outbox& out) {
+  return Inner(now, out, [&]() -> absl::Status {
+    if (impl_->phase_ == Impl::Phase::kLeaving) return absl::FailedPreconditionError("the member is leaving");
+    return impl_->SayBroadcast(out, InnerKey(name), bytes, impl_->config_.broadcast_keep);
+  });
+}
 void Engine::HoldProbes(const Tick& now, bool hold, Outbox& out) { impl_->HoldProbes(now, hold, out); }
 Instant Engine::NextWake() const { return impl_->NextWake(); }
 std::uint64_t Engine::Fingerprint() const { return impl_->Fingerprint(); }
@@ -63,6 +87,11 @@ std::size_t Engine::size() const { return impl_->table().size(); }
 std::size_t Engine::alive() const { return impl_->table().alive(); }
 std::uint32_t Engine::digest() const { return impl_->table().digest(); }
 std::uint64_t Engine::version() const { return impl_->table().version(); }
+MemberPtr Engine::Find(std::string_view name) const {
+  MemberTable& table = impl_->table();
+  const PeerId row = table.FindName(name);
+  return row == kNoPeer ? nullptr : table.Info(row);
+}
 MemberPtr Engine::Self() const { return impl_->table().Info(kSelf); }
 const Config& Engine::config() const { return impl_->config_; }
 Contact Engine::contact() const { return impl_->contact(); }
@@ -271,7 +300,7 @@ void Engine::Impl::GossipIfDue(Outbox& out) {
 }
 
 absl::Status Engine::Impl::Order(const Tick& now, const Command& command, Outbox& out) {
-  if (!Begin(now, out)) return absl::FailedPreconditionError("the member has left, or was displaced or expelled");
+  if (!Begin(now, out)) return absl::FailedPreconditionError(kGone);
   const absl::Status status = std::visit(
       [&](const auto& order) {
         using Order = std::decay_t<decltype(order)>;

@@ -136,6 +136,14 @@ class Engine {
   // field.
   absl::Status Order(const Tick& now, const Command& command, Outbox& out);
 
+  // For what stands above the engine in one member (lease/member.h): a channel of its own, which users neither hear nor
+  // crowd. What comes by it is in Outbox::inner() and inner_broadcasts(); a request is answered with Order(Respond).
+  // Errors: those of the orders; ids from kInnerRequests on.
+  absl::Status SendInner(const Tick& now, const nekton::Send& message, Outbox& out);
+  absl::Status AskInner(const Tick& now, const Request& request, Outbox& out);
+  // A broadcast with a key that `name` decides (swim/notice.h). The newest that we said or heard is told as soon as it is.
+  absl::Status SayInner(const Tick& now, std::string_view name, std::string_view bytes, Outbox& out);
+
   // For simulations alone of processes whose prober and gossiper are threads of their own, as those of memberlist are, and
   // get stuck in their first send while sends are blocked; no shell of an event loop has a use for it. While held, one
   // probe round at most is open: where none is the next that is due begins, and its first ping is the last thing that the
@@ -163,6 +171,7 @@ class Engine {
   // newcomer may take the place of one that was forgotten.
   std::vector<MemberPtr> Members() const;  // shared with the events; O(N)
   MemberPtr Self() const;
+  MemberPtr Find(std::string_view name) const;  // null: no member of this name is known
   std::size_t size() const;   // rows: ACTIVE, SUSPECT, INACTIVE and LEFT, self included
   std::size_t alive() const;  // ACTIVE and SUSPECT, self included
   // The latest broadcast of each key that is held: what a user reads anew who has lost events. O(keys).
@@ -175,6 +184,8 @@ class Engine {
  private:
   class Impl;
   explicit Engine(std::unique_ptr<Impl> impl);
+  template <typename Take>
+  absl::Status Inner(const Tick& now, Outbox& out, Take take);
   std::unique_ptr<Impl> impl_;
 };
 

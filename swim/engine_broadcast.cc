@@ -145,6 +145,10 @@ void Engine::Impl::HearBroadcast(Outbox& out, const BroadcastPart& part, Source 
 
 void Engine::Impl::TellOfBroadcast(Outbox& out, const BroadcastPart& part, bool replayed) {
   MixFingerprint(Broadcasts::IdOf(part));
+  if (IsInnerKey(part.key)) {
+    out.inner_broadcasts().emplace_back(part.bytes);
+    return;
+  }
   if (IsReserved(part.key)) return HeardNotice(out, part);
   if (!out.wants_events()) return;
   Event event;

@@ -26,8 +26,9 @@ class Engine::Impl::MailDesk {
   static constexpr bool Takes =
       std::is_same_v<Ordered, nekton::Send> || std::is_same_v<Ordered, SendReliable> ||
       std::is_same_v<Ordered, Request> || std::is_same_v<Ordered, CancelRequest> || std::is_same_v<Ordered, Respond>;
-  absl::Status Take(Outbox& out, const nekton::Send& order);
-  absl::Status Take(Outbox& out, const Request& order);
+  // `inner`: nekton's own, of which the other member's users hear nothing.
+  absl::Status Take(Outbox& out, const nekton::Send& order, bool inner = false);
+  absl::Status Take(Outbox& out, const Request& order, bool inner = false);
   absl::Status Take(Outbox& out, const SendReliable& order);
   absl::Status Take(Outbox& out, const CancelRequest& order);
   absl::Status Take(Outbox& out, const Respond& order);
@@ -56,7 +57,7 @@ class Engine::Impl::MailDesk {
   // --- engine_request.cc
   absl::StatusOr<PeerId> Addressee(const std::string& member) const;
   template <typename Ordered>
-  absl::Status TakeRequest(Outbox& out, const Ordered& order);
+  absl::Status TakeRequest(Outbox& out, const Ordered& order, bool inner);
   void SendRequest(Outbox& out, OpenRequest& request);
   void RequestsDue(Outbox& out);
   void Expire(Outbox& out, OpenRequest& request);

@@ -94,7 +94,7 @@ absl::StatusOr<PeerId> Engine::Impl::MailDesk::Addressee(const std::string& memb
   return row;
 }
 
-absl::Status Engine::Impl::MailDesk::Take(Outbox& out, const nekton::Send& order) {
+absl::Status Engine::Impl::MailDesk::Take(Outbox& out, const nekton::Send& order, bool inner) {
   Frame frame;
   frame.body = order.body;
   if (!FitsDatagram(frame)) {
@@ -106,13 +106,17 @@ absl::Status Engine::Impl::MailDesk::Take(Outbox& out, const nekton::Send& order
   const absl::StatusOr<PeerId> row = Addressee(order.member);
   if (!row.ok()) return row.status();
   frame = MailTo(engine_.table_[*row].id, Letter::kMessage, 0);
+  frame.flags |= inner ? kFlagInner : 0;
   frame.body = order.body;
   SendDatagram(out, engine_.table_[*row].address, frame);
   return absl::OkStatus();
 }
 
 template <typename Ordered>
-absl::Status Engine::Impl::MailDesk::TakeRequest(Outbox& out, const Ordered& order) {
+absl::Status Engine::Impl::MailDesk::TakeRequest(Outbox& out, const Ordered& order, bool inner) {
+  if (!inner && order.id >= kInnerRequests) {
+    return absl::InvalidArgumentError(absl::StrCat("id = ", order.id, ": must be below 2^63"));
+  }
   if (absl::Status status = CheckMail(order.body.size(), order.budget); !status.ok()) return status;
   const absl::StatusOr<PeerId> row = Addressee(order.member);
   if (!row.ok()) return row.status();
@@ -138,6 +142,7 @@ absl::Status Engine::Impl::MailDesk::TakeRequest(Outbox& out, const Ordered& ord
   request.deadline = deadline;
   request.reliable = std::is_same_v<Ordered, SendReliable>;
   request.idempotent = order.idempotent;
+  request.inner = inner;
   if (requests_.empty()) reviewed_ = engine_.table_.version();
   OpenRequest& open = requests_.Open(std::move(request), engine_.now_.boot);
   ++engine_.counters_[Counter::kRequestsSent];
@@ -145,8 +150,12 @@ absl::Status Engine::Impl::MailDesk::TakeRequest(Outbox& out, const Ordered& ord
   if (!open.streaming) requests_.Later(open, engine_.now_.boot);
   return absl::OkStatus();
 }
-absl::Status Engine::Impl::MailDesk::Take(Outbox& out, const Request& order) { return TakeRequest(out, order); }
-absl::Status Engine::Impl::MailDesk::Take(Outbox& out, const SendReliable& order) { return TakeRequest(out, order); }
+absl::Status Engine::Impl::MailDesk::Take(Outbox& out, const Request& order, bool inner) {
+  return TakeRequest(out, order, inner);
+}
+absl::Status Engine::Impl::MailDesk::Take(Outbox& out, const SendReliable& order) {
+  return TakeRequest(out, order, /*inner=*/false);
+}
 
 absl::Status Engine::Impl::MailDesk::Take(Outbox& out, const CancelRequest& order) {
   OpenRequest* request = requests_.FindId(order.id);
@@ -163,6 +172,7 @@ void Engine::Impl::MailDesk::SendRequest(Outbox& out, OpenRequest& request) {
   if (request.received) letter = Letter::kRepeat;
   if (request.cancelled) letter = Letter::kCancel;
   Frame frame = MailTo(request.life, letter, request.number);
+  frame.flags |= request.inner ? kFlagInner : 0;
   if (letter == Letter::kReliable || letter == Letter::kRequest) {
     frame.body = request.body;
     frame.budget = request.deadline - engine_.now_.boot;
@@ -218,6 +228,7 @@ void Engine::Impl::MailDesk::TellDone(Outbox& out, const OpenRequest& request, a
                                       std::span<const std::byte> body) {
   Mail mail;
   mail.kind = MailKind::kDone;
+  mail.inner = request.inner;
   mail.id = request.id;
   mail.member = request.member;
   mail.at = engine_.now_.boot;

@@ -68,6 +68,8 @@ std::optional<Frame> Engine::Impl::MailDesk::TakeMail(Outbox& out, const Frame& 
     mail.member = engine_.table_[sender].who->name;
     mail.at = engine_.now_.boot;
     mail.body.assign(frame.body.begin(), frame.body.end());
+    mail.inner = (frame.flags & kFlagInner) != 0;
+    mail.generation = engine_.table_[sender].key.generation;
     out.Add(std::move(mail));
     return std::nullopt;
   }
@@ -121,7 +123,10 @@ std::optional<Frame> Engine::Impl::MailDesk::TakeNew(Outbox& out, const Frame& f
   ServedRequest& served = served_.Take(frame.sender, frame.sequence, deadline, frame.body.size());
   served.member = engine_.table_[sender].who->name;
   served.reliable = frame.letter == Letter::kReliable;
+  served.inner = (frame.flags & kFlagInner) != 0;
   Mail mail;
+  mail.inner = served.inner;
+  mail.generation = engine_.table_[sender].key.generation;
   mail.kind = served.reliable ? MailKind::kMessage : MailKind::kRequest;
   mail.id = served.id;
   mail.member = served.member;
@@ -214,6 +219,7 @@ void Engine::Impl::MailDesk::EndServed(Outbox& out, ServedRequest& served, const
   if (served.stream != 0) out.Add(Outbox::Reply{std::exchange(served.stream, 0), {}});
   Mail mail;
   mail.kind = MailKind::kCancelled;
+  mail.inner = served.inner;
   mail.id = served.id;
   mail.member = served.member;
   mail.at = engine_.now_.boot;

@@ -49,6 +49,9 @@ inline constexpr Duration kMailBudgetMax = std::chrono::hours(1);
 // What a frame adds to a body: Send takes Config::datagram_max less this.
 inline constexpr std::size_t kMailHeadMax = 41;
 
+// Ids of requests from here on are nekton's own.
+inline constexpr std::uint64_t kInnerRequests = std::uint64_t{1} << 63;
+
 // Orders. All but Respond and CancelRequest fail with InvalidArgument (size, budget, ourselves), NotFound (the member is
 // unknown or has left), Unavailable (it is INACTIVE), and FailedPrecondition (we are leaving); then nothing is sent.
 
@@ -60,7 +63,8 @@ struct Send {
 // Each ends in one Mail of kind kDone with its id, unless Order says why not. Errors, besides: AlreadyExists (the id),
 // ResourceExhausted (a limit), DeadlineExceeded or Cancelled (of what it is on behalf of).
 struct Request {
-  std::uint64_t id = 0;  // chosen by who orders: not the id of another that has not ended
+  // Chosen by who orders: not the id of another that has not ended, and below kInnerRequests.
+  std::uint64_t id = 0;
   std::string member;
   std::vector<std::byte> body;
   Duration budget{};
@@ -113,6 +117,9 @@ struct Mail {
   // kCancelled: Cancelled or DeadlineExceeded.
   absl::Status status;
   std::vector<std::byte> body;  // kMessage, kRequest; of kDone the answer
+  // Nekton's own (Engine::SendInner): in Outbox::inner() and never in Outbox::mail().
+  bool inner = false;
+  std::uint64_t generation = 0;  // inner messages and requests: of the life of `member` that sent it
 };
 
 }  // namespace nekton

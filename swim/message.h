@@ -49,6 +49,9 @@ inline constexpr std::uint8_t kFlagShift = 128;   // ack: it has a shift
 inline constexpr std::uint8_t kFlagSums = 32;     // sync, its reply: of sums of the table, not of its rows
 inline constexpr std::uint8_t kFlagLeaves = 64;   // sync: of the rows of some leaves; so is its reply
 
+// Mail: of nekton's own (lease/FORMAT.md), which no user is given.
+inline constexpr std::uint8_t kFlagInner = 1;
+
 // Ack: what I hold of broadcasts is not what you do.
 inline constexpr std::uint8_t kFlagOtherBroadcasts = 4;
 

@@ -10,19 +10,29 @@ namespace nekton {
 namespace {
 
 constexpr std::uint8_t kFlagOver = 1;
+constexpr std::size_t kKeySize = 2 + sizeof(std::uint64_t);
+constexpr char kInner = 'v';
 
 std::byte* AsBytes(std::string& text) { return reinterpret_cast<std::byte*>(text.data()); }
 
 }  // namespace
 
 std::string KeyOf(Notice::Kind kind, std::string_view name) {
-  std::string key(2 + sizeof(std::uint64_t), '\0');
+  std::string key(kKeySize, '\0');
   ByteWriter writer(AsBytes(key));
   writer.Fixed(std::uint8_t{0});
   writer.Fixed(static_cast<std::uint8_t>(kind));
   writer.Fixed(static_cast<std::uint64_t>(XXH3_64bits(name.data(), name.size())));
   return key;
 }
+
+std::string InnerKey(std::string_view name) {
+  std::string key = KeyOf(Notice::Kind::kExpelled, name);
+  key[1] = kInner;
+  return key;
+}
+
+bool IsInnerKey(std::string_view key) { return key.size() == kKeySize && IsReserved(key) && key[1] == kInner; }
 
 std::string BytesOf(const Notice& notice) {
   std::string bytes(VarintSize(notice.generation) + 2 + notice.name.size(), '\0');

@@ -60,6 +60,9 @@ struct Notice {
 // Is this the key of a broadcast that is ours and no user's?
 constexpr bool IsReserved(std::string_view key) { return !key.empty() && key.front() == '\0'; }
 std::string KeyOf(Notice::Kind kind, std::string_view name);
+// The key of what members tell each other beneath their users (Engine::SayInner): of kind 'v', and the bytes are theirs.
+std::string InnerKey(std::string_view name);
+bool IsInnerKey(std::string_view key);
 std::string BytesOf(const Notice& notice);
 // Nullopt: it is none, or of a kind that we do not know. The views point into `bytes`.
 std::optional<Notice> ReadNotice(std::string_view key, std::string_view bytes);

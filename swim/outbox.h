@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "phi/time.h"
@@ -46,6 +48,11 @@ class Outbox {
     std::vector<std::byte> bytes;
   };
 
+  struct Store {  // keep `bytes` durably in place of what was kept before, then Stored(id, ...)
+    std::uint64_t id = 0;
+    std::vector<std::byte> bytes;
+  };
+
   std::span<const Datagram> datagrams() const { return datagrams_; }
   std::span<const std::byte> bytes(const Datagram& d) const { return {arena_.data() + d.offset, d.size}; }
   std::span<Request> requests() { return requests_; }
@@ -54,9 +61,17 @@ class Outbox {
   bool wants_events() const { return wants_events_; }
   // Of other members, for our user. Requests in it wait for Respond: who does not look at it leaves them unanswered.
   std::span<Mail> mail() { return mail_; }
+  // Of the authority of a group alone (lease/member.h); in order, and one is under way at a time.
+  std::span<Store> stores() { return stores_; }
   bool empty() const {
-    return datagrams_.empty() && requests_.empty() && replies_.empty() && events_.empty() && mail_.empty();
+    return datagrams_.empty() && requests_.empty() && replies_.empty() && events_.empty() && mail_.empty() &&
+           stores_.empty();
   }
+
+  // What members tell each other beneath their users: mail, and the bytes of the latest inner broadcast that was heard
+  // (Engine::SayInner). For the member that the engine is part of, which takes it out.
+  std::vector<Mail>& inner() { return inner_; }
+  std::vector<std::string>& inner_broadcasts() { return inner_broadcasts_; }
 
   void Clear() {
     arena_.clear();
@@ -65,6 +80,9 @@ class Outbox {
     replies_.clear();
     ClearLarge(events_);
     ClearLarge(mail_);
+    stores_.clear();
+    inner_.clear();
+    inner_broadcasts_.clear();
   }
 
   // For the engine.
@@ -75,7 +93,8 @@ class Outbox {
   void Add(Request request) { requests_.push_back(std::move(request)); }
   void Add(Reply reply) { replies_.push_back(std::move(reply)); }
   void Add(Event event) { events_.push_back(std::move(event)); }
-  void Add(Mail mail) { mail_.push_back(std::move(mail)); }
+  void Add(Mail mail) { (mail.inner ? inner_ : mail_).push_back(std::move(mail)); }
+  void Add(Store store) { stores_.push_back(std::move(store)); }
 
  private:
   bool wants_events_;
@@ -85,6 +104,9 @@ class Outbox {
   std::vector<Reply> replies_;
   std::vector<Event> events_;
   std::vector<Mail> mail_;
+  std::vector<Store> stores_;
+  std::vector<Mail> inner_;
+  std::vector<std::string> inner_broadcasts_;
 };
 
 }  // namespace nekton

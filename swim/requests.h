@@ -34,6 +34,7 @@ struct OpenRequest {
   bool used = false;
   bool reliable = false;
   bool idempotent = false;
+  bool inner = false;
   bool received = false;   // the other has it, and is asked about it from here on
   bool streaming = false;  // an exchange of it is under way
   bool cancelled = false;  // it has ended for the user; the other is to be told

@@ -32,6 +32,7 @@ struct ServedRequest {
   std::uint32_t number = 0;
   State state = State::kFree;
   bool reliable = false;   // a message
+  bool inner = false;      // nekton's own
   bool cancelled = false;  // kOver: before its deadline
   bool streaming = false;  // an exchange that carries its answer is under way
   bool forgotten = false;  // kAnswered: the answer had to go
