@@ -20,6 +20,7 @@ absl::Status Authority::Begin(const Tick& now, const View& stored, AuthorityOutp
       return absl::DataLossError("the stored view was not signed by this authority for this group");
     }
     view_ = stored;
+    restored_ = true;
     settled_ = 0;
     for (const ViewMember& member : view_.members) {
       if (member.name != self_.name) holders_[member.name].member = member;
@@ -27,7 +28,7 @@ absl::Status Authority::Begin(const Tick& now, const View& stored, AuthorityOutp
     out.announce = view_;
     Settle(now);
   }
-  if (stored.Find(self_.name) == nullptr || *stored.Find(self_.name) != self_) Write(now, out);
+  if (HasWork(now)) Write(now, out);
   return absl::OkStatus();
 }
 
@@ -43,8 +44,14 @@ Duration Authority::WaitLeft(const Tick& now, const Holder& holder) const {
                                                            (holder.granted ? holder.granted_at : Duration::zero())));
 }
 
+// A store may be a backup that was restored; who holds a later view says so with its first ping.
+Duration Authority::ListenLeft(const Tick& now) const {
+  return restored_ ? std::max(Duration::zero(), terms_.write_wait() - clock_.Shorter(now)) : Duration::zero();
+}
+
 bool Authority::HasWork(const Tick& now) const {
-  if (!joining_.empty()) return true;
+  const ViewMember* us = view_.Find(self_.name);
+  if (!joining_.empty() || us == nullptr || *us != self_) return true;
   return std::any_of(holders_.begin(), holders_.end(), [&](const auto& entry) {
     return entry.second.leaving && WaitLeft(now, entry.second) == Duration::zero();
   });
@@ -52,7 +59,7 @@ bool Authority::HasWork(const Tick& now) const {
 
 // The next view, to be stored first.
 void Authority::Write(const Tick& now, AuthorityOutput& out) {
-  if (storing_.has_value() || behind_) return;
+  if (storing_.has_value() || behind_ || ListenLeft(now) > Duration::zero()) return;
   std::vector<ViewMember> members = {self_};
   for (const auto& [name, holder] : holders_) {
     const bool ends = holder.leaving && WaitLeft(now, holder) == Duration::zero();
@@ -119,10 +126,14 @@ Instant Authority::NextWake() const {
   if (behind_) return kNever;
   if (storing_.has_value()) return store_again_;
   Instant wake = kNever;
-  if (!joining_.empty()) wake = now_.boot;
+  const Instant listened = Later(now_.boot, ListenLeft(now_));
+  const ViewMember* us = view_.Find(self_.name);
+  if (!joining_.empty() || us == nullptr || *us != self_) wake = listened;
   for (const auto& [name, holder] : holders_) {
     const bool holds_back = settled_ < view_.epoch() && holder.has < view_.epoch();
-    if (holder.leaving || holds_back) wake = std::min(wake, Later(now_.boot, WaitLeft(now_, holder)));
+    if (holder.leaving) wake = std::min(wake, std::max(listened, Later(now_.boot, WaitLeft(now_, holder))));
+    const Duration left = WaitLeft(now_, holder);
+    if (holds_back && left > Duration::zero()) wake = std::min(wake, Later(now_.boot, left));
   }
   return wake == kNever ? kNever : std::max(wake, written_at_ == Instant::min() ? wake : Later(written_at_, kTogether));
 }
@@ -235,15 +246,17 @@ absl::Status Authority::Move(const Tick& now, const ObjectId& object, std::strin
   move = SignMove(key_, label_, std::move(move));
   moves_[object].move = move;
   out.moves.push_back(move);
-  if (move.from == self_.name) Moved(now, move, self_.name, out);
+  if (move.from == self_.name) Moved(now, move.object, move.epoch, self_.name, out);
   return absl::OkStatus();
 }
 
-void Authority::Moved(const Tick& now, const LeaseMove& move, std::string_view name, AuthorityOutput& out) {
+void Authority::Moved(const Tick& now, const ObjectId& object, std::uint64_t epoch, std::string_view name,
+                      AuthorityOutput& out) {
   Advance(now);
-  const auto known = moves_.find(move.object);
-  if (known == moves_.end() || known->second.move != move) return;
+  const auto known = moves_.find(object);
+  if (known == moves_.end() || known->second.move.epoch != epoch) return;
   Moving& moving = known->second;
+  const LeaseMove& move = moving.move;
   if (name == move.from && !moving.drained) {
     moving.drained = true;
     if (move.to == self_.name) moving.taken = true;

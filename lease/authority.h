@@ -6,7 +6,8 @@
 //     from then on it writes nothing.
 //   - The grantor's rule: no view that ends a holder's right to commit is written, whatever the failure detector, a refused
 //     port, an expulsion or a restart says, before the holder's write lease has run out by the slower clock of this machine;
-//     so the holder is first renewed no more. After a start that wait applies to everybody once.
+//     so the holder is first renewed no more. After a start that wait applies to everybody once, and one from a store
+//     writes nothing until then: it hears first what members hold.
 //   - A view with a newcomer is *settled* when all who could still commit under an older one have said that they hold the
 //     new one, or have no write lease any more. Until then the newcomer commits nothing (lease/home_leases.h).
 //
@@ -80,7 +81,7 @@ class Authority {
   // no member, FailedPrecondition: it is there already, or the view is not settled; ResourceExhausted: kMovesMax.
   absl::Status Move(const Tick& now, const ObjectId& object, std::string_view to, AuthorityOutput& out);
   // `name` has a move that it was sent: the old home first, then it is due to the new one.
-  void Moved(const Tick& now, const LeaseMove& move, std::string_view name, AuthorityOutput& out);
+  void Moved(const Tick& now, const ObjectId& object, std::uint64_t epoch, std::string_view name, AuthorityOutput& out);
   // Moves that somebody has not got yet, to be sent again.
   std::vector<LeaseMove> Pending(std::string_view name) const;
 
@@ -89,6 +90,7 @@ class Authority {
   void Saw(const ViewHead& head);
 
   const View& view() const { return view_; }  // in force
+  const ViewMember& self() const { return self_; }
   std::uint64_t settled() const { return settled_; }
   bool behind() const { return behind_; }
 
@@ -109,6 +111,7 @@ class Authority {
 
   void Advance(const Tick& now);
   Duration WaitLeft(const Tick& now, const Holder& holder) const;
+  Duration ListenLeft(const Tick& now) const;
   bool HasWork(const Tick& now) const;
   void Write(const Tick& now, AuthorityOutput& out);
   void Settle(const Tick& now);
@@ -128,6 +131,7 @@ class Authority {
   std::optional<View> storing_;
   Instant store_again_ = kNever;
   bool behind_ = false;
+  bool restored_ = false;  // begun from a store
   Tick now_;
   LeaseClock clock_;  // since we began
 };

@@ -232,18 +232,32 @@ TEST(AuthorityTest, ItGoesOnFromItsStoreAndWaitsOnceForWhatItMayHaveGranted) {
   Authority again(Key(1), "group", kTerms, M("root", 2));
   AuthorityOutput out;
   ASSERT_TRUE(again.Begin(At(500s), stored, out).ok());
+  EXPECT_TRUE(again.Renew(At(500s), "beta", 1, 2).renewed) << "its view is in force";
+  EXPECT_TRUE(again.Join(At(501s), M("gamma"), out).ok());
+  again.Wake(At(500s + kWait - 1ns), out);
+  EXPECT_FALSE(out.store.has_value()) << "it hears first what members hold";
+  EXPECT_EQ(again.NextWake(), Instant(500s + kWait));
+  again.Gone(At(500s + kWait - 1ns), "beta", 1, out);
+  again.Wake(At(500s + kWait), out);
   ASSERT_TRUE(out.store.has_value());
   EXPECT_EQ(out.store->epoch(), 3u);
   EXPECT_EQ(out.store->Find("root")->generation, 2u);
-  EXPECT_EQ(out.store->Find("beta")->generation, 1u);
-  AuthorityOutput next;
-  again.Stored(At(500s), 3, absl::OkStatus(), next);
-  again.Gone(At(500s), "beta", 1, next);
-  EXPECT_FALSE(next.store.has_value());
-  AuthorityOutput after;
-  again.Wake(At(500s + kWait), after);
-  ASSERT_TRUE(after.store.has_value());
-  EXPECT_EQ(after.store->epoch(), 4u);
+  EXPECT_NE(out.store->Find("gamma"), nullptr);
+}
+
+TEST(AuthorityTest, WhatAStoreLacksIsHeardOfBeforeAnythingIsWritten) {
+  Scene first;
+  first.MustJoin(M("beta"));
+  const View stored = first.authority.view();
+  first.RunTo(110s);
+  first.MustJoin(M("gamma"));
+  Authority again(Key(1), "group", kTerms, M("root", 2));
+  AuthorityOutput out;
+  ASSERT_TRUE(again.Begin(At(500s), stored, out).ok());
+  again.Saw(first.authority.view().head);
+  EXPECT_TRUE(again.behind());
+  again.Wake(At(600s), out);
+  EXPECT_FALSE(out.store.has_value());
 }
 
 TEST(AuthorityTest, AStoreOfAnotherAuthorityIsRefused) {
@@ -321,12 +335,12 @@ TEST(AuthorityTest, AnObjectIsMovedToItsNewHomeOnlyWhenTheOldOneHasDrained) {
   EXPECT_TRUE(VerifyMove(Key(1).public_key(), "group", s.moves[0]));
   EXPECT_EQ(s.authority.Pending("beta").size(), 1u);
   EXPECT_THAT(s.authority.Pending("gamma"), IsEmpty());
-  s.Do([&](AuthorityOutput& out) { s.authority.Moved(At(s.now), s.moves[0], "gamma", out); });
+  s.Do([&](AuthorityOutput& out) { s.authority.Moved(At(s.now), s.moves[0].object, s.moves[0].epoch, "gamma", out); });
   EXPECT_EQ(s.authority.Pending("beta").size(), 1u) << "gamma could not have it yet";
-  s.Do([&](AuthorityOutput& out) { s.authority.Moved(At(s.now), s.moves[0], "beta", out); });
+  s.Do([&](AuthorityOutput& out) { s.authority.Moved(At(s.now), s.moves[0].object, s.moves[0].epoch, "beta", out); });
   EXPECT_EQ(s.moves.size(), 2u) << "due to the new home";
   EXPECT_EQ(s.authority.Pending("gamma").size(), 1u);
-  s.Do([&](AuthorityOutput& out) { s.authority.Moved(At(s.now), s.moves[0], "gamma", out); });
+  s.Do([&](AuthorityOutput& out) { s.authority.Moved(At(s.now), s.moves[0].object, s.moves[0].epoch, "gamma", out); });
   EXPECT_THAT(s.authority.Pending("gamma"), IsEmpty());
   s.MustJoin(M("delta"));
   s.RunTo(120s);

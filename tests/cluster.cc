@@ -18,12 +18,14 @@ std::string Words(std::optional<MemberStatus> status) {
 }  // namespace
 
 Cluster::Cluster(const ClusterOptions& options)
-    : sim_(WithSeed(options.sim, options.seed)), config_(options.config), record_(options.record) {
+    : sim_(WithSeed(options.sim, options.seed)),
+      config_(options.config),
+      record_(options.record),
+      authority_(options.authority),
+      terms_(options.terms) {
   if (config_.seeds.empty()) config_.seeds = {"10.0.0.1:7946"};
-  SimMemberOptions member;
-  member.record = record_;
   for (std::size_t i = 0; i < options.nodes; ++i) {
-    const SimId id = sim_.Add(config_, member);
+    const SimId id = sim_.Add(config_, OptionsOf(static_cast<SimId>(i)));
     if (!options.start) continue;
     const absl::Status started = sim_.Start(id);
     if (!started.ok()) ADD_FAILURE() << sim_.name(id) << " does not start: " << started.ToString();
@@ -43,11 +45,61 @@ const Member& Cluster::member(SimId id) const {
   return *member;
 }
 
-SimId Cluster::AddNode() {
+SigningKey ClusterKey() {
+  std::array<std::byte, 32> seed{};
+  seed[0] = std::byte{7};
+  return SigningKey(seed);
+}
+
+SimMemberOptions Cluster::OptionsOf(SimId id) const {
   SimMemberOptions options;
   options.record = record_;
-  return AddNode(config_, options);
+  if (!authority_) return options;
+  options.leases.authority = "n0";
+  options.leases.key = ClusterKey().public_key();
+  options.leases.terms = terms_;
+  if (id == 0) options.leases.signing = ClusterKey();
+  return options;
 }
+
+LeaseRoom& Cluster::leases(SimId id) {
+  LeaseRoom* its = sim_.leases(id);
+  if (its == nullptr) {
+    ADD_FAILURE() << sim_.name(id) << " does not run, or has no authority";
+    std::abort();
+  }
+  return *its;
+}
+
+testing::AssertionResult Cluster::AllHold(std::uint64_t epoch, Duration limit) {
+  const auto all = [&] {
+    for (SimId id = 0; id < sim_.size(); ++id) {
+      if (sim_.live(id) && leases(id).view().epoch() != epoch) return false;
+    }
+    return true;
+  };
+  if (sim_.RunUntil(all, limit)) return testing::AssertionSuccess();
+  testing::AssertionResult failure = testing::AssertionFailure();
+  failure << "not all hold epoch " << epoch << " within " << limit.count() / 1'000'000 << " ms:";
+  for (SimId id = 0; id < sim_.size(); ++id) {
+    if (sim_.live(id)) failure << " " << sim_.name(id) << ": " << leases(id).view().epoch();
+  }
+  return failure;
+}
+
+ObjectId Cluster::ObjectOf(SimId home, SimId observer, int nth) {
+  for (int i = 0; i < 1'000'000; ++i) {
+    const ObjectId object = ObjectNamed("object " + std::to_string(i));
+    if (leases(observer).homes().HomeOf(object) == sim_.name(home) && nth-- == 0) return object;
+  }
+  ADD_FAILURE() << sim_.name(home) << " is home to nothing";
+  return {};
+}
+
+bool Cluster::MayCommit(SimId id) { return leases(id).leases().MayCommit(sim_.Clock(id)); }
+bool Cluster::MayRead(SimId id) { return leases(id).leases().MayRead(sim_.Clock(id)); }
+
+SimId Cluster::AddNode() { return AddNode(config_, OptionsOf(static_cast<SimId>(sim_.size()))); }
 
 SimId Cluster::AddNode(const Config& config, const SimMemberOptions& options) {
   const SimId id = sim_.Add(config, options);

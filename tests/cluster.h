@@ -29,9 +29,14 @@ struct ClusterOptions {
   std::uint64_t seed = 1;         // of the simulator, in place of sim.seed
   Config config = Config::Lan();  // of every member; without seeds: n0 is the seed
   SimOptions sim = {};
-  bool start = true;   // in the constructor, all at time 0
-  bool record = true;  // events are kept, and printed when the test fails
+  bool start = true;       // in the constructor, all at time 0
+  bool record = true;      // events are kept, and printed when the test fails
+  bool authority = false;  // n0 is the authority of the group, and the others are told so
+  LeaseTerms terms = {};   // then
 };
+
+// The key of clusters with an authority.
+SigningKey ClusterKey();
 
 // Which events. Empty fields do not matter.
 struct EventQuery {
@@ -75,6 +80,14 @@ class Cluster {
   // All live members hold equal tables with exactly the live members in them.
   testing::AssertionResult Converge(Duration limit = std::chrono::seconds(60));
 
+  // With an authority: the leases of a member that runs; that all live members hold this epoch; an object that `home` is
+  // home to by the view of `observer`.
+  LeaseRoom& leases(SimId id);
+  testing::AssertionResult AllHold(std::uint64_t epoch, Duration limit);
+  ObjectId ObjectOf(SimId home, SimId observer = 0, int nth = 0);
+  bool MayCommit(SimId id);
+  bool MayRead(SimId id);
+
   // What members hold. Null, nullopt: it has no such row.
   MemberPtr RowOf(SimId observer, SimId subject) const;
   std::optional<MemberStatus> Sees(SimId observer, SimId subject) const;
@@ -95,9 +108,13 @@ class Cluster {
   bool Matches(const SimEvent& event, const EventQuery& query) const;
   testing::AssertionResult AllHold(SimId subject, std::optional<MemberStatus> wanted) const;
 
+  SimMemberOptions OptionsOf(SimId id) const;
+
   Simulator sim_;
   Config config_;
   bool record_;
+  bool authority_;
+  LeaseTerms terms_;
 };
 
 }  // namespace nekton

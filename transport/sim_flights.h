@@ -20,6 +20,7 @@ enum class FlightKind : std::uint8_t {
   kServe,     // inputs of member `to` in its life `life`: a request on a stream,
   kAnswer,    // the end of one of its own requests,
   kTrouble,   // a Report
+  kStored,    // of its store
   kSegment,   // a step of a stream (sim_streams.h)
   kConnect,   // of a blocked member, which holds it back: a SYN,
   kReply,     // an answer to a request

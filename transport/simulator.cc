@@ -141,6 +141,18 @@ void Simulator::Impl::Log(const Process& process, const Event& event) {
   if (handler_) handler_(logged);
 }
 
+void Simulator::Impl::TakeEvidence(Process& process) {
+  for (const Evidence& evidence : process.member->evidence()) {
+    if (!process.options.record) break;
+    if (evidence_.size() >= options_.log_max) {
+      ++counters_.events_unlogged;
+    } else {
+      evidence_.push_back({now_, process.id, evidence});
+    }
+  }
+  process.member->ClearEvidence();
+}
+
 void Simulator::Impl::Hand(Process& process, const Mail& mail) {
   if (mail_handler_) return mail_handler_(process.id, mail);
   if (mail.kind == MailKind::kCancelled || mail.kind == MailKind::kDone || mail.id == 0) return;
@@ -179,6 +191,13 @@ void Simulator::StepWall(SimId id, Duration by) { impl_->At(id).clock.StepWall(b
 
 absl::Status Simulator::Order(SimId id, const Command& command) { return impl_->Order(id, command); }
 absl::Status Simulator::Leave(SimId id, Duration timeout) { return impl_->Order(id, nekton::Leave{timeout}); }
+absl::Status Simulator::Move(SimId id, const ObjectId& object, std::string_view to) {
+  Impl::Process& process = impl_->At(id);
+  absl::Status status = impl_->CheckRuns(process);
+  if (!status.ok()) return status;
+  impl_->Feed(process, [&](Member& its, const Tick& now, Outbox& out) { status = its.Move(now, object, to, out); });
+  return status;
+}
 void Simulator::Inject(SimId to, const Address& from, std::span<const std::byte> bytes) {
   impl_->Inject(to, from, bytes);
 }
@@ -220,6 +239,10 @@ const Member* Simulator::member(SimId id) const {
   const Impl::Process& process = impl_->At(id);
   return process.member ? &*process.member : nullptr;
 }
+LeaseRoom* Simulator::leases(SimId id) {
+  Impl::Process& process = impl_->At(id);
+  return process.member ? process.member->leases() : nullptr;
+}
 const std::string& Simulator::name(SimId id) const { return impl_->At(id).config.name; }
 const Address& Simulator::address(SimId id) const { return impl_->At(id).address; }
 std::uint64_t Simulator::generation(SimId id) const { return impl_->At(id).generation; }
@@ -246,7 +269,11 @@ bool Simulator::Converged(std::span<const SimId> group) const {
 }
 
 const std::vector<SimEvent>& Simulator::log() const { return impl_->log_; }
-void Simulator::ClearLog() { impl_->log_.clear(); }
+const std::vector<SimEvidence>& Simulator::evidence() const { return impl_->evidence_; }
+void Simulator::ClearLog() {
+  impl_->log_.clear();
+  impl_->evidence_.clear();
+}
 void Simulator::SetRecording(SimId id, bool record) { impl_->At(id).options.record = record; }
 void Simulator::SetHandler(std::function<void(const SimEvent&)> handler) { impl_->handler_ = std::move(handler); }
 void Simulator::SetMailHandler(std::function<void(SimId, const Mail&)> handler) {

@@ -26,10 +26,12 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "lease/member.h"
+#include "lease/view_store.h"
 #include "phi/time.h"
 #include "swim/address.h"
 #include "swim/config.h"
@@ -50,11 +52,15 @@ struct SimOptions {
   std::size_t log_max = 1'000'000;                                      // events kept; more are only counted
   std::size_t flights_max = 4'000'000;  // datagrams and timers of streams; a further datagram is dropped
   Duration resolve_interval = std::chrono::seconds(5);  // seeds that are names are looked up again
+  Duration store_time = std::chrono::milliseconds(2);   // so long a store takes to write
 };
 
 struct SimMemberOptions {
   std::optional<Address> address = std::nullopt;  // default: 10.x.y.z:7946, where x.y.z is the id + 1
-  bool record = true;  // its events go to log(); false (and no handler): it makes none, which is faster
+  bool record = true;       // its events go to log(); false (and no handler): it makes none, which is faster
+  LeaseConfig leases = {};  // its group's authority (lease/lease_config.h); by default none
+  // Where it keeps its view, if it is that; its machine's, so that it outlives the process. Null: a store in memory.
+  std::shared_ptr<ViewStore> store = nullptr;
 };
 
 // What answers at a crashed member's address.
@@ -106,6 +112,12 @@ struct SimEvent {
   SimId member = kNobody;  // whose event it is
   Event event;
 };
+struct SimEvidence {
+  Duration at{};
+  SimId member = kNobody;
+  Evidence evidence;
+};
+
 std::ostream& operator<<(std::ostream& out, const SimEvent& event);  // "  3.250s n2: <Describe>"; no newline
 
 // A datagram as tap and filter see it. The bytes are valid during the call.
@@ -174,6 +186,8 @@ class Simulator {
   // Hands an order to a running member; Unavailable if it does not run or is frozen.
   absl::Status Order(SimId id, const Command& command);
   absl::Status Leave(SimId id, Duration timeout = {});  // = Order(nekton::Leave)
+  // Member::Move; Unavailable as Order.
+  absl::Status Move(SimId id, const ObjectId& object, std::string_view to);
   // A datagram with any bytes and any sender, there at once. No link sees it.
   void Inject(SimId to, const Address& from, std::span<const std::byte> bytes);
   // A request over a stream from outside, there at once. `done` gets the answer, or Unavailable (nobody there, or
@@ -203,6 +217,8 @@ class Simulator {
   bool live(SimId id) const;
   std::size_t live_count() const;
   const Member* member(SimId id) const;  // null if it does not run; valid until it stops
+  // Its views, homes and leases; null if it does not run or has no authority. Decide and the like with Clock(id).
+  LeaseRoom* leases(SimId id);
   const std::string& name(SimId id) const;
   const Address& address(SimId id) const;
   std::uint64_t generation(SimId id) const;   // of the last start; 0 before
@@ -214,7 +230,8 @@ class Simulator {
 
   // Observing.
   const std::vector<SimEvent>& log() const;
-  void ClearLog();
+  const std::vector<SimEvidence>& evidence() const;  // of members whose events are recorded; also at most log_max
+  void ClearLog();                                   // of both
   void SetRecording(SimId id, bool record);
   void SetHandler(std::function<void(const SimEvent&)> handler);  // of every event, recorded or not
   // Of what other members send it, and of how its own requests end (swim/mail.h); it answers with Order(Respond).

@@ -72,6 +72,7 @@ class Simulator::Impl final : private SimStreams::World {
   void HoldProbes(Process& process, bool hold);
   void SetClockRate(SimId id, std::int64_t ppm);
   absl::Status Order(SimId id, const Command& command);
+  absl::Status CheckRuns(const Process& process) const;
   void JoinSeeds(Process& process);  // those not yet ordered in this life
   bool Live(const Process& process) const;
 
@@ -88,6 +89,7 @@ class Simulator::Impl final : private SimStreams::World {
     Outbox& out = Borrow(with_events);
     input(*process.member, process.clock.At(now_), out);
     Reschedule(process);
+    if (!process.member->evidence().empty()) TakeEvidence(process);
     if (!out.empty()) Drain(process, out);
     out.Clear();
     GiveBack(with_events);
@@ -105,6 +107,7 @@ class Simulator::Impl final : private SimStreams::World {
   SimId Owner(const Address& address) const;
   void SetOwner(const Address& address, SimId id);
   void Log(const Process& process, const Event& event);
+  void TakeEvidence(Process& process);
   void Hand(Process& process, const Mail& mail);
   void Mix(std::uint64_t value) { fingerprint_ = Mixed(fingerprint_, value); }
   static std::uint64_t Mixed(std::uint64_t hash, std::uint64_t value) {
@@ -124,6 +127,7 @@ class Simulator::Impl final : private SimStreams::World {
   Flights flights_;
   absl::flat_hash_map<std::string, std::vector<Address>> hosts_;
   std::vector<SimEvent> log_;
+  std::vector<SimEvidence> evidence_;
   SimCounters counters_;
   std::function<void(const SimEvent&)> handler_;
   std::function<void(SimId, const Mail&)> mail_handler_;
@@ -152,6 +156,7 @@ class Simulator::Impl final : private SimStreams::World {
   void Send(Process& process, const Address& to, std::span<const std::byte> bytes);
   void Transmit(const Process& process, const Address& to, std::span<const std::byte> bytes);
   void Copy(const Process& process, const Address& to, std::span<const std::byte> bytes, Duration delay);
+  void Write(Process& process, const Outbox::Store& store);
   void Hold(Process& process, FlightKind kind, const Address& to, std::uint64_t handle,
             std::span<const std::byte> bytes);
   void DropFlight(std::uint32_t slot, SimId to, Drop why);

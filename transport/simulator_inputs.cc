@@ -62,7 +62,8 @@ void Simulator::Impl::Land(std::uint32_t slot) {
       return LandDatagram(slot);
     case FlightKind::kServe:
     case FlightKind::kAnswer:
-    case FlightKind::kTrouble: {
+    case FlightKind::kTrouble:
+    case FlightKind::kStored: {
       Process& process = *processes_[flight.to];
       if (process.member && process.life == flight.life) return Arrive(slot, process);
       return flights_.Free(slot);
@@ -166,6 +167,12 @@ void Simulator::Impl::Handle(std::uint32_t slot, Process& process) {
         member.Report(now, flights_[slot].to_address, static_cast<Trouble>(flights_[slot].code), out);
         flights_.Free(slot);
       });
+    case FlightKind::kStored:
+      return Feed(process, [&](Member& member, const Tick& now, Outbox& out) {
+        const absl::Status status = flights_[slot].code == 0 ? absl::OkStatus() : absl::UnavailableError("the store");
+        member.Stored(now, flights_[slot].handle, status, out);
+        flights_.Free(slot);
+      });
     default:
       return flights_.Free(slot);
   }
@@ -233,6 +240,7 @@ void Simulator::Impl::Drain(Process& process, Outbox& out) {
       streams_.Reply(reply.id, std::move(reply.bytes));
     }
   }
+  for (const Outbox::Store& store : out.stores()) Write(process, store);
   for (const Event& event : out.events()) {
     if (!goes_on()) return;
     Log(process, event);
@@ -276,6 +284,20 @@ void Simulator::Impl::Hold(Process& process, FlightKind kind, const Address& to,
   flight.to_address = to;
   flight.bytes.assign(bytes.begin(), bytes.end());
   process.held.push_back(slot);
+}
+
+// It is written at once, and its member hears of it later, if it lives.
+void Simulator::Impl::Write(Process& process, const Outbox::Store& store) {
+  const absl::StatusOr<View> view = DecodeView(store.bytes);
+  if (!view.ok()) Die("a member stores what is no view");
+  const std::uint32_t slot = flights_.New();
+  Flight& flight = flights_[slot];
+  flight.kind = FlightKind::kStored;
+  flight.code = process.options.store->Write(*view).ok() ? 0 : 1;
+  flight.handle = store.id;
+  flight.to = process.id;
+  flight.life = process.life;
+  flights_.Launch(slot, now_ + options_.store_time);
 }
 
 void Simulator::Impl::Transmit(const Process& process, const Address& to, std::span<const std::byte> bytes) {

@@ -39,6 +39,9 @@ SimId Simulator::Impl::Add(const Config& config, const SimMemberOptions& options
   process.id = id;
   process.address = options.address.value_or(DefaultAddress(id));
   if (process.config.name.empty()) process.config.name = absl::StrCat("n", id);
+  if (process.options.store == nullptr && options.leases.enabled()) {
+    process.options.store = std::make_shared<MemoryViewStore>();
+  }
   if (process.config.seed == 0) process.config.seed = Mixed(Mixed(options_.seed, id), 1) | 1;
   return id;
 }
@@ -59,7 +62,11 @@ absl::Status Simulator::Impl::Start(SimId id, std::uint64_t generation) {
   const auto wall_ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::max(wall, Duration::zero()));
   config.generation = generation != 0 ? generation : 1 + static_cast<std::uint64_t>(wall_ms.count());
   config.seed += process.life * 0x9e3779b97f4a7c15;  // each life has its own luck
-  absl::StatusOr<Member> member = Member::Create(config, process.address, identities_);
+  const LeaseConfig& leases = process.options.leases;
+  absl::StatusOr<View> stored = View();
+  if (leases.signing.has_value()) stored = process.options.store->Read();
+  if (!stored.ok()) return stored.status();
+  absl::StatusOr<Member> member = Member::Create(config, process.address, identities_, leases, *std::move(stored));
   if (!member.ok()) return member.status();
 
   process.member = *std::move(member);
@@ -166,13 +173,18 @@ void Simulator::Impl::SetClockRate(SimId id, std::int64_t ppm) {
   Reschedule(process);
 }
 
-absl::Status Simulator::Impl::Order(SimId id, const Command& command) {
-  Process& process = At(id);
+absl::Status Simulator::Impl::CheckRuns(const Process& process) const {
   if (!process.member) return absl::UnavailableError(absl::StrCat(process.config.name, " does not run"));
   if (process.paused && !process.blocked()) {
     return absl::UnavailableError(absl::StrCat(process.config.name, " is paused"));
   }
-  absl::Status status;
+  return absl::OkStatus();
+}
+
+absl::Status Simulator::Impl::Order(SimId id, const Command& command) {
+  Process& process = At(id);
+  absl::Status status = CheckRuns(process);
+  if (!status.ok()) return status;
   Feed(process, [&](Member& its, const Tick& now, Outbox& out) {
     status = its.Order(now, command, out);
     process.leaving |= status.ok() && std::holds_alternative<nekton::Leave>(command);

@@ -1,0 +1,300 @@
+#include "lease/lease_room.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace nekton {
+
+using Kind = LeaseMessage::Kind;
+using Result = LeaseMessage::Result;
+
+namespace {
+
+constexpr std::uint64_t kRoomStream = 0x6c65617365;  // of randomness
+constexpr Duration kAnswerWait = std::chrono::milliseconds(500);
+constexpr Duration kTermsWait = std::chrono::seconds(10);  // until somebody may have mended the configuration
+
+}  // namespace
+
+LeaseRoom::LeaseRoom(const LeaseConfig& leases, const Config& config, const Address& self, View stored)
+    : config_(leases),
+      label_(config.label),
+      self_{config.name, config.generation, self},
+      say_every_(config.broadcast_keep / 2),
+      stored_(std::move(stored)),
+      leases_(config.name, config.generation, leases.terms),
+      gate_(config.label, leases.key, &leases_),
+      random_(config.seed ^ config.generation ^ kRoomStream) {
+  if (leases.signing.has_value() && leases.authority == config.name) {
+    root_ = std::make_unique<ViewRoot>(leases, label_, self_);
+  }
+}
+
+absl::Status LeaseRoom::Begin(const Tick& now, LeaseOutput& out) {
+  if (root_ == nullptr) return absl::OkStatus();
+  AuthorityOutput first;
+  const absl::Status status = root_->Begin(now, std::exchange(stored_, {}), first);
+  if (status.ok()) Obey(now, first, out);
+  return status;
+}
+
+bool LeaseRoom::InView() const {
+  const ViewMember* us = view_.Find(self_.name);
+  return us != nullptr && us->generation == self_.generation;
+}
+
+void LeaseRoom::Send(std::string_view to, const LeaseMessage& message, LeaseOutput& out) {
+  out.letters.push_back({std::string(to), Encode(message)});
+}
+
+// --- time
+
+void LeaseRoom::Turn(const Tick& now, LeasePeers peers, std::uint64_t version, LeaseOutput& out) {
+  if (over_ || (now.boot < wake_ && version == version_)) return;
+  const bool news = version != version_;
+  version_ = version;
+  if (now.boot >= next_tick_) {
+    leases_.Advance(now);
+    next_tick_ = Later(now.boot, kTickEvery);
+  }
+  if (root_ != nullptr) {
+    AuthorityOutput authority;
+    root_->Turn(now, peers, version, authority);
+    Obey(now, authority, out);
+    if (!root_->authority().behind()) leases_.RenewOwn(now, root_->authority().settled());
+  } else {
+    if (news) NoticeContact(now, peers, out);
+    if (alive_ && now.boot >= next_ask_) Ask(now, peers, out);
+    if (wanted_ > view_.epoch() && fetching_ == 0 && now.boot >= next_fetch_) Fetch(now, peers, out);
+  }
+  if (root_ != nullptr && view_.epoch() != 0 && now.boot >= next_say_) {
+    out.say = view_.head;
+    next_say_ = Later(now.boot, say_every_);
+  }
+  Reschedule(now);
+}
+
+void LeaseRoom::Reschedule(const Tick& now) {
+  wake_ = std::max(next_tick_, now.boot);
+  if (root_ != nullptr) {
+    wake_ = std::min({wake_, root_->NextWake(), next_say_});
+    return;
+  }
+  if (alive_) wake_ = std::min(wake_, next_ask_);
+  if (wanted_ > view_.epoch() && fetching_ == 0) wake_ = std::min(wake_, next_fetch_);
+}
+
+void LeaseRoom::NotSaid(const Tick& now) {
+  next_say_ = Later(now.boot, kSayAgain);
+  wake_ = std::min(wake_, next_say_);
+}
+
+void LeaseRoom::End() {
+  over_ = true;
+  leases_.Void();
+  leases_.SetAuthority(false);
+  wake_ = kNever;
+}
+
+// --- a member and its authority
+
+// What was asked is asked again soon: an answer that is lost costs no lease.
+void LeaseRoom::Ask(const Tick& now, LeasePeers, LeaseOutput& out) {
+  LeaseMessage question;
+  question.kind = InView() ? Kind::kPing : Kind::kJoin;
+  question.nonce = random_.Next();
+  question.write = config_.terms.write;
+  question.drift_ppm = config_.terms.drift_ppm;
+  question.head = view_.head;
+  if (pings_.size() >= kPingsMax) pings_.pop_front();
+  pings_.push_back({question.nonce, leases_.Stamp(now)});
+  Send(config_.authority, question, out);
+  ++counters_.pings;
+  next_ask_ = Later(now.boot, std::min(kAnswerWait, config_.terms.renew_every() / 4));
+  if (question.kind == Kind::kJoin && !std::exchange(asked_, true)) {
+    Note(now, JoinEvidence{JoinEvidence::State::kAsked, self_.name, view_.epoch(), {}}, out);
+  }
+}
+
+void LeaseRoom::OnAnswer(const Tick& now, const LeaseMessage& answer, LeaseOutput& out) {
+  const auto open =
+      std::find_if(pings_.begin(), pings_.end(), [&](const OpenPing& p) { return p.nonce == answer.nonce; });
+  if (open == pings_.end()) {
+    ++counters_.stray_answers;
+    return;
+  }
+  const Duration sent = open->stamp;
+  pings_.erase(pings_.begin(), open + 1);
+  Want(now, answer.epoch);
+  const bool renewed = answer.result == Result::kRenewed;
+  next_ask_ =
+      Later(now.boot, InView() && renewed                    ? config_.terms.renew_every()
+                      : answer.result == Result::kOtherTerms ? kTermsWait
+                                                             : std::min(kAnswerWait, config_.terms.renew_every() / 4));
+  if (renewed && leases_.Renew(now, sent, answer.epoch, answer.settled)) {
+    ++counters_.renewals;
+    SetContact(now, true, out);
+  }
+  if (answer.result != Result::kOtherTerms && answer.result != Result::kRefused) return;
+  counters_.other_terms += answer.result == Result::kOtherTerms ? 1 : 0;
+  if (refused_ == answer.text) return;
+  refused_ = answer.text;
+  Note(now, JoinEvidence{JoinEvidence::State::kRefused, self_.name, answer.epoch, answer.text}, out);
+}
+
+void LeaseRoom::NoticeContact(const Tick& now, LeasePeers peers, LeaseOutput& out) {
+  const std::optional<LeasePeer> authority = peers(config_.authority);
+  const bool alive = authority.has_value() && authority->alive;
+  if (alive == alive_) return;
+  alive_ = alive;
+  if (alive) next_ask_ = now.boot;
+  if (!alive) SetContact(now, false, out);
+}
+
+void LeaseRoom::SetContact(const Tick& now, bool current, LeaseOutput& out) {
+  if (current == leases_.authority()) return;
+  leases_.SetAuthority(current);
+  const bool told = current ? std::exchange(contact_lost_, false) : !std::exchange(contact_lost_, true);
+  if (!told) return;
+  Note(now,
+       ContactEvidence{current, view_.epoch(), config_.authority, leases_.MayCommit(now),
+                       !current && leases_.MayRead(now)},
+       out);
+}
+
+// --- views
+
+void LeaseRoom::Want(const Tick& now, std::uint64_t epoch) {
+  if (root_ != nullptr || epoch <= std::max(wanted_, view_.epoch())) return;
+  wanted_ = epoch;
+  fetch_failures_ = 0;
+  next_fetch_ = now.boot;
+  wake_ = std::min(wake_, now.boot);
+}
+
+// The authority; or, where that has not answered, somebody of the view that we hold.
+std::string LeaseRoom::FetchFrom(LeasePeers peers) {
+  if (fetch_failures_ % 2 == 0 && alive_) return config_.authority;
+  for (int tries = 0; tries < 8 && !view_.members.empty(); ++tries) {
+    const ViewMember& some = view_.members[random_.Below(static_cast<std::uint32_t>(view_.members.size()))];
+    const std::optional<LeasePeer> peer = peers(some.name);
+    if (some.name != self_.name && peer.has_value() && peer->alive) return some.name;
+  }
+  return alive_ ? config_.authority : std::string();
+}
+
+void LeaseRoom::Fetch(const Tick& now, LeasePeers peers, LeaseOutput& out) {
+  const Duration wait = std::min(kFetchAgainMax, kFetchAgain * (1 << std::min(fetch_failures_, 8u)));
+  next_fetch_ = Later(now.boot, wait);
+  std::string from = FetchFrom(peers);
+  if (from.empty()) {
+    ++fetch_failures_;
+    return;
+  }
+  LeaseMessage question;
+  question.kind = Kind::kFetch;
+  question.epoch = view_.epoch();
+  fetching_ = ++last_request_;
+  ++counters_.fetches;
+  out.questions.push_back({fetching_, std::move(from), Encode(question)});
+}
+
+void LeaseRoom::OnFetched(const Tick& now, const Mail& mail, LeaseOutput& out) {
+  if (mail.id != fetching_) return;
+  fetching_ = 0;
+  if (!mail.status.ok()) {
+    ++fetch_failures_;
+    return;
+  }
+  next_fetch_ = now.boot;
+  absl::StatusOr<View> view = DecodeView(mail.body);
+  if (view.ok() && view->epoch() <= view_.epoch()) return;  // another one was quicker
+  if (!view.ok() || !VerifyHead(config_.key, label_, view->head)) {
+    ++fetch_failures_;
+    next_fetch_ = Later(now.boot, kFetchAgain);
+    const auto reason = view.ok() ? RefusedViewEvidence::Reason::kBadSignature : RefusedViewEvidence::Reason::kBadBody;
+    return Refuse(now, reason, view.ok() ? view->head : ViewHead(), out);
+  }
+  Install(now, *view, out);
+}
+
+void LeaseRoom::HearHead(const Tick& now, std::string_view bytes, LeasePeers, LeaseOutput& out) {
+  if (over_) return;
+  const absl::StatusOr<ViewHead> head = DecodeViewHead(std::as_bytes(std::span(bytes)));
+  if (!head.ok() || bytes.size() != kViewHeadSize) {
+    ++counters_.bad_message;
+    return;
+  }
+  TakeHead(now, *head, out);
+  // It is in the place of ours, and must not stay there.
+  if (root_ != nullptr && *head != view_.head) next_say_ = std::min(next_say_, Later(now.boot, kSayAgain));
+  wake_ = std::min(wake_, next_say_);
+}
+
+// Of a view that we do not hold. That it is signed is worth looking at only if it would change something.
+void LeaseRoom::TakeHead(const Tick& now, const ViewHead& head, LeaseOutput& out) {
+  if (head == view_.head || head.epoch == 0) return;
+  if (root_ != nullptr) NoticeStore(now, head, out);
+  const bool ours = VerifyHead(config_.key, label_, head);
+  if (!ours) return Refuse(now, RefusedViewEvidence::Reason::kBadSignature, head, out);
+  if (head.epoch < view_.epoch()) return Refuse(now, RefusedViewEvidence::Reason::kLowerEpoch, head, out);
+  if (head.epoch == view_.epoch()) return Refuse(now, RefusedViewEvidence::Reason::kOtherDigest, head, out);
+  Want(now, head.epoch);
+}
+
+void LeaseRoom::Refuse(const Tick& now, RefusedViewEvidence::Reason reason, const ViewHead& head, LeaseOutput& out) {
+  using Why = RefusedViewEvidence::Reason;
+  switch (reason) {
+    case Why::kBadSignature:
+      ++counters_.bad_signature;
+      break;
+    case Why::kLowerEpoch:
+      ++counters_.lower_epoch;
+      break;
+    case Why::kOtherDigest:
+      ++counters_.other_digest;
+      break;
+    case Why::kBadBody:
+      ++counters_.bad_body;
+      break;
+  }
+  if (refused_head_ == head) return;  // each is told once, and counted each time
+  refused_head_ = head;
+  Note(now, RefusedViewEvidence{reason, head, view_.epoch()}, out);
+}
+
+void LeaseRoom::Install(const Tick& now, const View& view, LeaseOutput& out) {
+  const View before = std::exchange(view_, view);
+  ++counters_.views;
+  const bool was_in = before.Find(self_.name) != nullptr;
+  for (const ViewMember& member : before.members) {
+    const ViewMember* still = view_.Find(member.name);
+    if (still != nullptr && still->generation == member.generation) continue;
+    Note(now, EvidenceOf(ViewEvidence::Kind::kRemoved, member.name, view_), out);
+  }
+  for (const ViewMember& member : view_.members) {
+    const ViewMember* known = before.Find(member.name);
+    if (known != nullptr && known->generation == member.generation) continue;
+    Note(now, EvidenceOf(ViewEvidence::Kind::kJoined, member.name, view_), out);
+  }
+  for (Fence& fence : routes_.Install(view_)) {
+    ++counters_.fences;
+    Note(now, std::move(fence), out);
+  }
+  for (Fence& fence : leases_.Install(view_)) {
+    ++counters_.fences;
+    Note(now, std::move(fence), out);
+  }
+  if (InView() && std::exchange(asked_, false)) {
+    Note(now, JoinEvidence{JoinEvidence::State::kAccepted, self_.name, view_.epoch(), {}}, out);
+  }
+  if (was_in && !InView()) asked_ = false;
+  refused_.clear();
+  next_ask_ = now.boot;  // so that the authority knows that we hold it
+  if (root_ != nullptr) next_say_ = now.boot;
+  wake_ = std::min(wake_, now.boot);
+}
+
+}  // namespace nekton
