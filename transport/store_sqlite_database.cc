@@ -78,7 +78,7 @@ absl::Status SqliteDatabase::Prepare(const SqliteSchema& schema) {
   const absl::StatusOr<std::string> check = Ask("PRAGMA quick_check(1)");
   if (!check.ok()) return check.status();
   if (*check != "ok") return absl::DataLossError(absl::StrCat("store ", Quoted(path_), ": is damaged: ", *check));
-  SqliteTransaction transaction(*this);
+  Transaction transaction(*this);
   if (absl::Status status = transaction.Begin(); !status.ok()) return status;
   const absl::StatusOr<std::string> version = Ask("PRAGMA user_version");
   if (!version.ok()) return version.status();
@@ -124,7 +124,7 @@ absl::Status SqliteDatabase::Run(const std::string& sql) {
 }
 
 absl::StatusOr<std::string> SqliteDatabase::Ask(const std::string& sql) {
-  SqliteStatement statement(*this, sql.c_str());
+  Statement statement(*this, sql.c_str());
   const absl::StatusOr<bool> row = statement.Step();
   if (!row.ok()) return row.status();
   if (!*row) return std::string();
@@ -140,23 +140,23 @@ absl::Status SqliteDatabase::Error(int result, std::string_view what) const {
                                                    busy ? "in use, perhaps by another process" : why));
 }
 
-SqliteStatement::SqliteStatement(SqliteDatabase& database, const char* sql) : database_(database) {
+SqliteDatabase::Statement::Statement(SqliteDatabase& database, const char* sql) : database_(database) {
   result_ = sqlite3_prepare_v2(database.handle(), sql, -1, &statement_, nullptr);
 }
 
-SqliteStatement& SqliteStatement::Bind(int index, std::int64_t value) {
+SqliteDatabase::Statement& SqliteDatabase::Statement::Bind(int index, std::int64_t value) {
   if (result_ == SQLITE_OK) result_ = sqlite3_bind_int64(statement_, index, value);
   return *this;
 }
 
-SqliteStatement& SqliteStatement::Bind(int index, std::span<const std::byte> value) {
+SqliteDatabase::Statement& SqliteDatabase::Statement::Bind(int index, std::span<const std::byte> value) {
   if (result_ == SQLITE_OK) {
     result_ = sqlite3_bind_blob64(statement_, index, value.data(), value.size(), SQLITE_STATIC);
   }
   return *this;
 }
 
-absl::StatusOr<bool> SqliteStatement::Step() {
+absl::StatusOr<bool> SqliteDatabase::Statement::Step() {
   if (result_ != SQLITE_OK) return database_.Error(result_, "cannot be read");
   const int result = sqlite3_step(statement_);
   if (result == SQLITE_ROW) return true;
@@ -164,23 +164,23 @@ absl::StatusOr<bool> SqliteStatement::Step() {
   return database_.Error(result, "cannot be used");
 }
 
-std::vector<std::byte> SqliteStatement::Bytes(int column) const {
+std::vector<std::byte> SqliteDatabase::Statement::Bytes(int column) const {
   const auto* data = static_cast<const std::byte*>(sqlite3_column_blob(statement_, column));
   const int size = sqlite3_column_bytes(statement_, column);
   return data == nullptr ? std::vector<std::byte>() : std::vector<std::byte>(data, data + size);
 }
 
-SqliteTransaction::~SqliteTransaction() {
+SqliteDatabase::Transaction::~Transaction() {
   if (open_) (void)sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
-absl::Status SqliteTransaction::Begin() {
+absl::Status SqliteDatabase::Transaction::Begin() {
   absl::Status status = database_.Run("BEGIN IMMEDIATE");
   open_ = status.ok();
   return status;
 }
 
-absl::Status SqliteTransaction::Commit() {
+absl::Status SqliteDatabase::Transaction::Commit() {
   absl::Status status = database_.Run("COMMIT");
   if (status.ok()) open_ = false;
   return status;

@@ -37,6 +37,9 @@ class SqliteDatabase {
   SqliteDatabase(const SqliteDatabase&) = delete;
   SqliteDatabase& operator=(const SqliteDatabase&) = delete;
 
+  class Statement;
+  class Transaction;
+
   // One or several statements, without a result.
   absl::Status Run(const std::string& sql);
   // The first column of the first row.
@@ -58,15 +61,15 @@ class SqliteDatabase {
 };
 
 // A prepared statement; its parameters count from 1, its columns from 0.
-class SqliteStatement {
+class SqliteDatabase::Statement {
  public:
-  SqliteStatement(SqliteDatabase& database, const char* sql);
-  ~SqliteStatement() { sqlite3_finalize(statement_); }
-  SqliteStatement(const SqliteStatement&) = delete;
-  SqliteStatement& operator=(const SqliteStatement&) = delete;
+  Statement(SqliteDatabase& database, const char* sql);
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
 
-  SqliteStatement& Bind(int index, std::int64_t value);
-  SqliteStatement& Bind(int index, std::span<const std::byte> value);  // must stay until Step() has returned
+  Statement& Bind(int index, std::int64_t value);
+  Statement& Bind(int index, std::span<const std::byte> value);  // must stay until Step() has returned
   // True: there is a row.
   absl::StatusOr<bool> Step();
   std::int64_t Number(int column) const { return sqlite3_column_int64(statement_, column); }
@@ -79,12 +82,12 @@ class SqliteStatement {
 };
 
 // BEGIN IMMEDIATE; rolled back unless it was committed.
-class SqliteTransaction {
+class SqliteDatabase::Transaction {
  public:
-  explicit SqliteTransaction(SqliteDatabase& database) : database_(database) {}
-  ~SqliteTransaction();
-  SqliteTransaction(const SqliteTransaction&) = delete;
-  SqliteTransaction& operator=(const SqliteTransaction&) = delete;
+  explicit Transaction(SqliteDatabase& database) : database_(database) {}
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
   absl::Status Begin();
   absl::Status Commit();
 

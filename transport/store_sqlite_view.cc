@@ -33,7 +33,7 @@ SqliteViewStore::SqliteViewStore(std::unique_ptr<SqliteDatabase> database) : dat
 SqliteViewStore::~SqliteViewStore() = default;
 
 absl::StatusOr<View> SqliteViewStore::Load() {
-  SqliteStatement select(*database_, "SELECT epoch, bytes FROM view");
+  SqliteDatabase::Statement select(*database_, "SELECT epoch, bytes FROM view");
   const absl::StatusOr<bool> row = select.Step();
   if (!row.ok()) return row.status();
   if (!*row) return View();
@@ -56,14 +56,14 @@ absl::Status SqliteViewStore::Store(const View& view) {
     return absl::InvalidArgumentError(absl::StrCat("epoch ", view.epoch(), ": must be from 1 to ", kEpochMax));
   }
   const std::vector<std::byte> bytes = EncodeView(view);
-  SqliteTransaction transaction(*database_);
+  SqliteDatabase::Transaction transaction(*database_);
   if (absl::Status status = transaction.Begin(); !status.ok()) return status;
   const absl::StatusOr<View> stored = Load();
   if (!stored.ok()) return stored.status();
   if (stored->epoch() == view.epoch() && EncodeView(*stored) == bytes) return absl::OkStatus();
   if (stored->epoch() >= view.epoch()) return Refused(view, *stored);
   {
-    SqliteStatement replace(*database_, "INSERT OR REPLACE INTO view VALUES (1, ?, ?)");
+    SqliteDatabase::Statement replace(*database_, "INSERT OR REPLACE INTO view VALUES (1, ?, ?)");
     replace.Bind(1, static_cast<std::int64_t>(view.epoch())).Bind(2, bytes);
     if (const absl::StatusOr<bool> done = replace.Step(); !done.ok()) return done.status();
   }
