@@ -88,7 +88,7 @@ class SqliteViewStoreTest : public testing::Test {
 };
 
 TEST_F(SqliteViewStoreTest, AFreshStoreHoldsNothing) {
-  const auto view = Open()->Load();
+  const auto view = Open()->Read();
   ASSERT_TRUE(view.ok());
   EXPECT_EQ(view->epoch(), 0U);
 }
@@ -96,30 +96,30 @@ TEST_F(SqliteViewStoreTest, AFreshStoreHoldsNothing) {
 TEST_F(SqliteViewStoreTest, WhatWasStoredIsThereAgain) {
   {
     const auto store = Open();
-    ASSERT_TRUE(store->Store(ViewOf(1)).ok());
-    ASSERT_TRUE(store->Store(ViewOf(7)).ok());
-    ExpectIs(store->Load(), ViewOf(7));
+    ASSERT_TRUE(store->Write(ViewOf(1)).ok());
+    ASSERT_TRUE(store->Write(ViewOf(7)).ok());
+    ExpectIs(store->Read(), ViewOf(7));
   }
-  ExpectIs(Open()->Load(), ViewOf(7));
+  ExpectIs(Open()->Read(), ViewOf(7));
 }
 
 TEST_F(SqliteViewStoreTest, EpochsNeverGoBack) {
   const auto store = Open();
-  ASSERT_TRUE(store->Store(ViewOf(5)).ok());
+  ASSERT_TRUE(store->Write(ViewOf(5)).ok());
   for (const View& other : {ViewOf(4), ViewOf(1), ViewOf(5, "-another")}) {
-    const absl::Status status = store->Store(other);
+    const absl::Status status = store->Write(other);
     EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("is not above the stored one, 5"));
   }
-  EXPECT_EQ(store->Store(View()).code(), StatusCode::kInvalidArgument);
-  ExpectIs(store->Load(), ViewOf(5));
-  EXPECT_TRUE(store->Store(ViewOf(5)).ok()) << "the very same may be stored again";
-  EXPECT_TRUE(store->Store(ViewOf(6)).ok());
+  EXPECT_EQ(store->Write(View()).code(), StatusCode::kInvalidArgument);
+  ExpectIs(store->Read(), ViewOf(5));
+  EXPECT_TRUE(store->Write(ViewOf(5)).ok()) << "the very same may be stored again";
+  EXPECT_TRUE(store->Write(ViewOf(6)).ok());
 }
 
 TEST_F(SqliteViewStoreTest, OneAuthorityAtATime) {
   const auto first = Open();
-  ASSERT_TRUE(first->Store(ViewOf(1)).ok());
+  ASSERT_TRUE(first->Write(ViewOf(1)).ok());
   ExpectRefused(StatusCode::kUnavailable, "in use");
 }
 
@@ -157,13 +157,13 @@ TEST_F(SqliteViewStoreTest, ADatabaseOfAnotherProgramIsRefused) {
 }
 
 TEST_F(SqliteViewStoreTest, AnotherSchemaIsRefused) {
-  ASSERT_TRUE(Open()->Store(ViewOf(1)).ok());
+  ASSERT_TRUE(Open()->Write(ViewOf(1)).ok());
   Sql("PRAGMA user_version=2");
   ExpectRefused(StatusCode::kFailedPrecondition, "has schema version 2, this program knows 1");
 }
 
 TEST_F(SqliteViewStoreTest, ADamagedViewIsNotTakenForNone) {
-  ASSERT_TRUE(Open()->Store(ViewOf(3)).ok());
+  ASSERT_TRUE(Open()->Write(ViewOf(3)).ok());
   Sql("UPDATE view SET epoch = 2");
   ExpectRefused(StatusCode::kDataLoss, "it is of another epoch");
   Sql("UPDATE view SET epoch = 3, bytes = zeroblob(40)");
@@ -171,7 +171,7 @@ TEST_F(SqliteViewStoreTest, ADamagedViewIsNotTakenForNone) {
 }
 
 TEST_F(SqliteViewStoreTest, ADamagedFileIsNotTakenForAFreshOne) {
-  ASSERT_TRUE(Open()->Store(ViewOf(3)).ok());
+  ASSERT_TRUE(Open()->Write(ViewOf(3)).ok());
   Sql("PRAGMA wal_checkpoint(TRUNCATE)");
   std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(4096);  // the second page: the table
@@ -195,10 +195,10 @@ TEST_F(SqliteViewStoreTest, WhatWasConfirmedIsThereAfterSigkill) {
     if (child == 0) {
       auto store = SqliteViewStore::Open(path_);
       if (!store.ok()) _exit(3);
-      const auto last = (*store)->Load();
+      const auto last = (*store)->Read();
       if (!last.ok()) _exit(4);
       for (std::uint64_t epoch = last->epoch() + 1;; ++epoch) {
-        if (!(*store)->Store(ViewOf(epoch)).ok()) _exit(5);
+        if (!(*store)->Write(ViewOf(epoch)).ok()) _exit(5);
         if (write(ends[1], &epoch, sizeof(epoch)) != sizeof(epoch)) _exit(6);
       }
     }
@@ -223,7 +223,7 @@ TEST_F(SqliteViewStoreTest, WhatWasConfirmedIsThereAfterSigkill) {
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFSIGNALED(status)) << "it ended with " << WEXITSTATUS(status);
-    const auto view = Open()->Load();
+    const auto view = Open()->Read();
     ASSERT_TRUE(view.ok()) << view.status();
     EXPECT_GE(view->epoch(), confirmed);
     EXPECT_LE(view->epoch(), confirmed + 1) << "one may have been written and not confirmed";
@@ -241,21 +241,21 @@ TEST_F(SqliteViewStoreTest, AFullDiskIsAnErrorAndNothingIsLost) {
   if (child == 0) {
     signal(SIGXFSZ, SIG_IGN);
     auto store = SqliteViewStore::Open(path_);
-    if (!store.ok() || !(*store)->Store(ViewOf(1)).ok()) _exit(3);
+    if (!store.ok() || !(*store)->Write(ViewOf(1)).ok()) _exit(3);
     const rlimit none = {1, RLIM_INFINITY};
     if (setrlimit(RLIMIT_FSIZE, &none) != 0) _exit(4);
-    if ((*store)->Store(ViewOf(2)).ok()) _exit(5);
-    if ((*store)->Load()->epoch() != 1) _exit(6);
+    if ((*store)->Write(ViewOf(2)).ok()) _exit(5);
+    if ((*store)->Read()->epoch() != 1) _exit(6);
     const rlimit room = {RLIM_INFINITY, RLIM_INFINITY};
     if (setrlimit(RLIMIT_FSIZE, &room) != 0) _exit(7);
-    if (!(*store)->Store(ViewOf(2)).ok()) _exit(8);
-    _exit((*store)->Load()->epoch() == 2 ? 0 : 9);
+    if (!(*store)->Write(ViewOf(2)).ok()) _exit(8);
+    _exit((*store)->Read()->epoch() == 2 ? 0 : 9);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  ExpectIs(Open()->Load(), ViewOf(2));
+  ExpectIs(Open()->Read(), ViewOf(2));
 }
 
 }  // namespace

@@ -25,14 +25,14 @@ absl::StatusOr<std::unique_ptr<SqliteViewStore>> SqliteViewStore::Open(const std
   auto database = SqliteDatabase::Open(path, kSchema);
   if (!database.ok()) return database.status();
   std::unique_ptr<SqliteViewStore> store(new SqliteViewStore(*std::move(database)));
-  if (const absl::StatusOr<View> stored = store->Load(); !stored.ok()) return stored.status();
+  if (const absl::StatusOr<View> stored = store->Read(); !stored.ok()) return stored.status();
   return store;
 }
 
 SqliteViewStore::SqliteViewStore(std::unique_ptr<SqliteDatabase> database) : database_(std::move(database)) {}
 SqliteViewStore::~SqliteViewStore() = default;
 
-absl::StatusOr<View> SqliteViewStore::Load() {
+absl::StatusOr<View> SqliteViewStore::Read() {
   SqliteDatabase::Statement select(*database_, "SELECT epoch, bytes FROM view");
   const absl::StatusOr<bool> row = select.Step();
   if (!row.ok()) return row.status();
@@ -51,14 +51,14 @@ absl::Status SqliteViewStore::Refused(const View& view, const View& stored) cons
                                                     " is not above the stored one, ", stored.epoch()));
 }
 
-absl::Status SqliteViewStore::Store(const View& view) {
+absl::Status SqliteViewStore::Write(const View& view) {
   if (view.epoch() == 0 || view.epoch() > kEpochMax) {
     return absl::InvalidArgumentError(absl::StrCat("epoch ", view.epoch(), ": must be from 1 to ", kEpochMax));
   }
   const std::vector<std::byte> bytes = EncodeView(view);
   SqliteDatabase::Transaction transaction(*database_);
   if (absl::Status status = transaction.Begin(); !status.ok()) return status;
-  const absl::StatusOr<View> stored = Load();
+  const absl::StatusOr<View> stored = Read();
   if (!stored.ok()) return stored.status();
   if (stored->epoch() == view.epoch() && EncodeView(*stored) == bytes) return absl::OkStatus();
   if (stored->epoch() >= view.epoch()) return Refused(view, *stored);

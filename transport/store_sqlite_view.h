@@ -1,4 +1,4 @@
-// The authority's view in an SQLite file: one row, replaced in a transaction that is on the disk when Store() returns.
+// The authority's view in an SQLite file: one row, replaced in a transaction that is on the disk when Write() returns.
 //
 // One process has the file at a time, and the next can open it as soon as that one is gone, however it ended. Beside
 // `path` there is `path`-wal. Not thread-safe; on a StoreWorker, so that nothing waits for the disk.
@@ -25,8 +25,11 @@ class SqliteViewStore final : public ViewStore {
   static absl::StatusOr<std::unique_ptr<SqliteViewStore>> Open(const std::string& path);
   ~SqliteViewStore() override;
 
-  absl::StatusOr<View> Load() override;
-  absl::Status Store(const View& view) override;
+  // DataLoss: there is a view, and it cannot be read. Its signature is not looked at: the authority does that.
+  absl::StatusOr<View> Read() override;
+  // Also FailedPrecondition: the epoch is not above the stored one, and this is not the very view that is stored; then
+  // nothing was changed.
+  absl::Status Write(const View& view) override;
 
  private:
   explicit SqliteViewStore(std::unique_ptr<SqliteDatabase> database);
