@@ -112,7 +112,7 @@ Instant Member::NextWake() const {
 // What the engine has heard for the room, and what the room makes of it and of the time. `told`: so many events were in
 // the outbox before.
 void Member::After(const Tick& now, std::size_t told, Outbox& out) {
-  if (room_ == nullptr || !begun_) return;
+  if (room_ == nullptr || !begun_) return Decline(now, out);
   if (engine_.NextWake() == kNever) room_->End();
   const auto peers = [this](std::string_view name) { return Peer(name); };
   LeaseOutput output;
@@ -127,6 +127,16 @@ void Member::After(const Tick& now, std::size_t told, Outbox& out) {
     const bool idle = output.idle();
     Do(now, output, out);
     if (idle && out.inner().empty() && out.inner_broadcasts().empty()) return;
+  }
+}
+
+// Others have an authority, and we have none.
+void Member::Decline(const Tick& now, Outbox& out) {
+  if (out.inner().empty() && out.inner_broadcasts().empty()) return;
+  out.inner_broadcasts().clear();
+  for (const Mail& mail : std::exchange(out.inner(), {})) {
+    if (mail.kind != MailKind::kRequest) continue;
+    (void)engine_.Order(now, Respond{mail.id, absl::UnimplementedError("no authority is configured here"), {}}, out);
   }
 }
 

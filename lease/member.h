@@ -80,6 +80,7 @@ class Member {
  private:
   Member(Engine engine, std::unique_ptr<LeaseRoom> room) : engine_(std::move(engine)), room_(std::move(room)) {}
   void After(const Tick& now, std::size_t told, Outbox& out);
+  void Decline(const Tick& now, Outbox& out);
   void Do(const Tick& now, LeaseOutput& output, Outbox& out);
   std::optional<LeasePeer> Peer(std::string_view name) const;
 

@@ -43,6 +43,17 @@ absl::Status Driver::Order(const Command& command) {
   return status;
 }
 
+void Driver::Stored(StoreId id, const absl::Status& status) {
+  member_.Stored(clock_(), id, status, out_);
+  Drain();
+}
+
+absl::Status Driver::Move(const ObjectId& object, std::string_view to) {
+  absl::Status status = member_.Move(clock_(), object, to, out_);
+  Drain();
+  return status;
+}
+
 void Driver::Drain() {
   ++changes_;
   if (out_.empty()) return;
@@ -52,6 +63,8 @@ void Driver::Drain() {
   for (Outbox::Reply& r : out_.replies()) transport_.Reply(r.id, std::move(r.bytes));
   events_.insert(events_.end(), out_.events().begin(), out_.events().end());
   mail_.insert(mail_.end(), std::make_move_iterator(out_.mail().begin()), std::make_move_iterator(out_.mail().end()));
+  stores_.insert(stores_.end(), std::make_move_iterator(out_.stores().begin()),
+                 std::make_move_iterator(out_.stores().end()));
   out_.Clear();
 }
 
@@ -63,6 +76,16 @@ void Driver::TakeEvents(std::vector<Event>& events) {
 void Driver::TakeMail(std::vector<Mail>& mail) {
   mail.insert(mail.end(), std::make_move_iterator(mail_.begin()), std::make_move_iterator(mail_.end()));
   ClearLarge(mail_);
+}
+
+void Driver::TakeStores(std::vector<Outbox::Store>& stores) {
+  stores.insert(stores.end(), std::make_move_iterator(stores_.begin()), std::make_move_iterator(stores_.end()));
+  stores_.clear();
+}
+
+void Driver::TakeEvidence(std::vector<Evidence>& evidence) {
+  evidence.insert(evidence.end(), member_.evidence().begin(), member_.evidence().end());
+  member_.ClearEvidence();
 }
 
 }  // namespace nekton

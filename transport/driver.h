@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,12 +32,18 @@ class Driver final : public Transport::Receiver {
 
   void Wake();
   absl::Status Order(const Command& command);
+  // A store of TakeStores() has ended.
+  void Stored(StoreId id, const absl::Status& status);
+  absl::Status Move(const ObjectId& object, std::string_view to);
+  LeaseRoom* leases() { return member_.leases(); }  // null: no authority
   Instant NextWake() const { return member_.NextWake(); }
   Tick Now() const { return clock_(); }
 
   // Appends what has happened since the last call, in order.
   void TakeEvents(std::vector<Event>& events);
   void TakeMail(std::vector<Mail>& mail);
+  void TakeStores(std::vector<Outbox::Store>& stores);
+  void TakeEvidence(std::vector<Evidence>& evidence);
   const Member& member() const { return member_; }
   std::uint64_t inputs() const { return inputs_; }    // of the network, so far
   std::uint64_t changes() const { return changes_; }  // inputs of any kind, so far
@@ -50,6 +57,7 @@ class Driver final : public Transport::Receiver {
   Outbox out_;
   std::vector<Event> events_;
   std::vector<Mail> mail_;
+  std::vector<Outbox::Store> stores_;
   std::uint64_t inputs_ = 0;
   std::uint64_t changes_ = 0;
 };

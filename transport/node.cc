@@ -87,7 +87,7 @@ Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Node::~Node() = default;
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions options) {
-  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config));
+  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store));
   if (!plan.ok()) return plan.status();
   plan->wrap = std::move(options.wrap);
   if (options.event_queue == 0) return absl::InvalidArgumentError("event_queue = 0: must be at least 1");
@@ -99,13 +99,14 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions opt
   auto core = NodeCore::Open(loop->get(), *std::move(plan), std::move(options.resolve), delivery, false);
   if (!core.ok()) return core.status();
   (*core)->mail().SetBound(options.mail_queue);
+  (*core)->SetEvidenceHandler(std::move(options.evidence));
   auto impl = std::make_unique<Impl>(std::move(delivery), *std::move(core));
   if (absl::Status status = impl->StartThreads(*std::move(loop)); !status.ok()) return status;
   return std::unique_ptr<Node>(new Node(std::move(impl)));
 }
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config config, NodeOptions options) {
-  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config));
+  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store));
   if (!plan.ok()) return plan.status();
   plan->wrap = std::move(options.wrap);
   if (loop == nullptr) return absl::InvalidArgumentError("loop = null");
@@ -114,6 +115,7 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config confi
   auto core = NodeCore::Open(loop, *std::move(plan), std::move(options.resolve), delivery, true);
   if (!core.ok()) return core.status();
   (*core)->mail().SetBound(options.mail_queue);
+  (*core)->SetEvidenceHandler(std::move(options.evidence));
   delivery->DispatchHere();
   return std::unique_ptr<Node>(new Node(std::make_unique<Impl>(std::move(delivery), *std::move(core))));
 }
@@ -205,6 +207,7 @@ std::vector<CounterValue> Node::Counters() const {
   for (std::size_t i = 0; i < TransportCounters::size(); ++i) {
     all.push_back({std::string(kTransportCounterNames[i]), numbers.transport[static_cast<TransportCounter>(i)]});
   }
+  for (const auto& [name, value] : impl_->core->LeaseNumbers()) all.push_back({name, value});
   all.push_back({"node_lookups", numbers.lookups});
   all.push_back({"node_lookups_failed", numbers.lookups_failed});
   all.push_back({"node_events_lost", losses.events});

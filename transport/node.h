@@ -24,10 +24,18 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lease/evidence.h"
+#include "lease/held_view.h"
+#include "lease/lease_config.h"
+#include "lease/lease_counters.h"
+#include "lease/object_gate.h"
+#include "lease/route_cache.h"
+#include "lease/view_store.h"
 #include "phi/time.h"
 #include "swim/address.h"
 #include "swim/config.h"
@@ -59,6 +67,34 @@ struct NodeOptions {
   // caller, with the sockets open; what it returns lives, and dies, on the loop's thread. Empty: nothing. Not called when
   // standalone. InvalidArgument if it returns none.
   std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap = nullptr;
+  // The authority of the group; by default there is none, and then there are no views, homes and leases.
+  LeaseConfig leases;
+  // Where this member keeps its view, if it is the authority: then it must be given. It is read in Start() or Attach(), and
+  // written on a thread of its own.
+  std::shared_ptr<ViewStore> view_store;
+  // Is told what was decided about members, views and homes, as handlers are; empty: nobody. At most 4,096 wait for it.
+  std::function<void(const Evidence&)> evidence;
+};
+
+// What is to be done with a request for an object, and by which lease.
+struct ObjectDecision {
+  Verdict verdict = Verdict::kNotCurrent;
+  std::uint64_t epoch = 0;        // ours; kMoved: of the move
+  std::string moved_to;           // kMoved
+  std::vector<std::byte> answer;  // kReplay: the first one; kServe: what was served, if it was at once
+  absl::Status detail;            // kForbidden: why
+  // kServe: from the decision on, so long reads and commits are covered by our leases. Who begins later has lost them.
+  Duration read_left{};
+  Duration write_left{};
+};
+
+// Where this member stands with the authority and its objects.
+struct LeaseStanding {
+  AuthorityEvidence authority;
+  Duration read_left{};
+  CountersEvidence totals;
+  LeaseCounters counters;
+  std::vector<std::pair<ObjectId, Route>> routes;  // those that are cached, in the order of the objects
 };
 
 // Of a request or a reliable message.
@@ -219,6 +255,33 @@ class Node {
   void OnMessage(MessageHandler handler);
   void OnRequest(RequestHandler handler);
 
+  // Views, homes and leases (lease/lease_room.h): of a member with an authority, NodeOptions::leases. Without one the
+  // calls fail with FailedPrecondition; else statuses and places are those of ObserveAsync and Observe.
+
+  // The view that was published last, before the evidence of it; never null. Wait-free but for a lock.
+  std::shared_ptr<const HeldView> view() const;
+  // Who is home to an object by it; empty: nobody.
+  std::string HomeOf(const ObjectId& object) const { return view()->HomeOf(object); }
+  // Of a client: where the requests for an object go, from the bounded cache whose entries are fenced when their home
+  // leaves the view; and what a home that holds the old lease says of it. `took` false: no newer news, or no member.
+  absl::Status RouteAsync(ObjectId object, std::function<void(const Route&)> done);
+  absl::StatusOr<Route> FindRoute(ObjectId object, Duration timeout = std::chrono::seconds(1));
+  absl::Status RedirectAsync(ObjectId object, std::string home, std::uint64_t home_epoch,
+                             std::function<void(bool took)> done = nullptr);
+  // Of a home: what is to be done with a request (lease/object_gate.h). One that is to be served must end in ServedAsync,
+  // with its answer; until then repetitions of it are told kBusy.
+  absl::Status DecideAsync(ObjectRequest request, std::function<void(const ObjectDecision&)> done);
+  absl::Status ServedAsync(ObjectRequest request, std::vector<std::byte> answer);
+  // The same for what is quick: if it is to be served `serve` is called at once, on the loop's thread, under the very
+  // leases by which it was decided, and what it returns is the answer. It must not block, nor call the node.
+  absl::Status ServeAsync(ObjectRequest request, std::function<std::vector<std::byte>()> serve,
+                          std::function<void(const ObjectDecision&)> done);
+  absl::Status StandingAsync(std::function<void(const LeaseStanding&)> done);
+  absl::StatusOr<LeaseStanding> Standing(Duration timeout = std::chrono::seconds(1));
+  // Of the authority: moves an object to another member for as long as the view lasts (Authority::Move).
+  absl::Status MoveAsync(ObjectId object, std::string to, std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status Move(ObjectId object, std::string to, Duration timeout = std::chrono::seconds(1));
+
   // Ends the node without a goodbye. Any thread, any state, any number of times, also two threads at once. When it has
   // returned no callback is running (but the one that called it) and none will come. Start: the loop's thread is gone.
   void Stop();
@@ -231,6 +294,7 @@ class Node {
 
  private:
   absl::Status CheckSeeds(std::vector<std::string>& addresses) const;
+  absl::Status CheckLeases() const;
 
   class Impl;
   explicit Node(std::unique_ptr<Impl> impl);

@@ -42,7 +42,7 @@ absl::StatusOr<std::shared_ptr<NodeCore>> NodeCore::Open(uv_loop_t* loop, NodePl
   absl::StatusOr<std::unique_ptr<UvTransport>> transport = UvTransport::Create(loop, plan.bind, std::move(options));
   if (!transport.ok()) return transport.status();
   const Reachability reach = ChooseAdvertised(plan, (*transport)->local(), InterfaceAddresses());
-  absl::StatusOr<Member> member = Member::Create(plan.config, reach.advertised);
+  absl::StatusOr<Member> member = Member::Create(plan.config, reach.advertised, nullptr, plan.leases, plan.stored);
   if (!member.ok()) return member.status();
   std::shared_ptr<const TransportCounters> counters = (*transport)->shared_counters();
   std::unique_ptr<Transport> outer = *std::move(transport);
@@ -63,7 +63,7 @@ absl::StatusOr<std::shared_ptr<NodeCore>> NodeCore::OpenLone(uv_loop_t* loop, No
   // Nobody is told an address. One that the user has given is where its program is found by other ways.
   Address advertised = transport->local();
   if (!plan.config.advertise.empty()) advertised = *Address::Parse(plan.config.advertise);
-  absl::StatusOr<Member> member = Member::Create(plan.config, advertised);
+  absl::StatusOr<Member> member = Member::Create(plan.config, advertised, nullptr, plan.leases, plan.stored);
   if (!member.ok()) return member.status();
   auto core = std::make_shared<NodeCore>(loop, std::move(plan), std::move(resolve), std::move(delivery), dispatch,
                                          std::move(transport), *std::move(member), advertised);
@@ -74,6 +74,7 @@ absl::StatusOr<std::shared_ptr<NodeCore>> NodeCore::OpenLone(uv_loop_t* loop, No
 NodeCore::NodeCore(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve, std::shared_ptr<Delivery> delivery,
                    bool dispatch, std::unique_ptr<Transport> transport, Member member, const Address& advertised)
     : config_(std::move(plan.config)),
+      has_leases_(plan.leases.enabled()),
       advertised_(advertised),
       dispatch_(dispatch),
       loop_(loop),
@@ -83,7 +84,8 @@ NodeCore::NodeCore(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve, std:
       local_(transport_->local()),
       driver_(std::move(member), *transport_, ReadClocks),
       resolver_(std::make_unique<Resolver>(std::move(resolve), [this] { Poke(); })),
-      seeds_(config_, *resolver_) {}
+      seeds_(config_, *resolver_),
+      view_store_(std::move(plan.view_store)) {}
 
 absl::Status NodeCore::OpenHandles() {
   // The first of them can fail, the others cannot.
@@ -185,12 +187,14 @@ void NodeCore::OnAsync() {
   std::vector<std::string> seeds;
   std::optional<Duration> leave;
   std::vector<CallOfLoop> calls;  // dropped outside the lock, if we close: they are the user's code
+  std::vector<std::pair<StoreId, absl::Status>> stored;
   bool close = false;
   {
     const std::lock_guard lock(mutex_);
     close = close_wanted_;
     seeds.swap(new_seeds_);
     calls.swap(calls_);
+    stored.swap(stored_);
     if (leave_.has_value() && !std::exchange(leave_taken_, true)) leave = leave_;
   }
   if (close) return Close();
@@ -199,6 +203,7 @@ void NodeCore::OnAsync() {
   Stir();
   // The bound was checked when they came in.
   if (absl::Status status = seeds_.Add(seeds); !status.ok()) Log(LogLevel::kError, std::string(status.message()));
+  for (const auto& [id, status] : stored) driver_.Stored(id, status);
   for (CallOfLoop& call : calls) {
     call.work(driver_);
     if (call.told) told_.push_back(std::move(call.told));
@@ -314,6 +319,7 @@ void NodeCore::Flush() {
   do {  // what is refused at once is an order of ours
     flushed_changes_ = driver_.changes();
     Publish();
+    WriteViews();
     driver_.TakeMail(incoming_);
     if (!incoming_.empty()) mail_->Hand(incoming_, driver_);
   } while (driver_.changes() != flushed_changes_);
@@ -336,6 +342,7 @@ void NodeCore::Publish() {
   if (changed) view_ = MembersView(member.Members(), member.version(), member.contact());
   delivery_->Publish(changed ? &view_ : nullptr, events_);
   ClearLarge(events_);
+  if (driver_.leases() != nullptr) PublishLeases();
   if (left.has_value()) delivery_->LeaveEnded(*left);
   EndJoins();
   {
@@ -419,6 +426,7 @@ void NodeCore::Close() {
   const std::vector<NodeJoins::Done> dropped_joins = joins_.TakeAll();  // the user's code, too
   told_.clear();
   mail_->Close();
+  EndWriting();
   resolver_.reset();
   transport_->Close([this] { PartClosed(); });
   for (uv_handle_t* handle : {AsHandle(&timer_), AsHandle(&idle_), AsHandle(&check_), AsHandle(&async_)}) {

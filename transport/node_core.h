@@ -9,6 +9,7 @@
 
 #include <uv.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,10 +20,15 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lease/evidence.h"
+#include "lease/held_view.h"
+#include "lease/lease_counters.h"
+#include "lease/view_store.h"
 #include "stm/stm_counters.h"
 #include "swim/counters.h"
 #include "transport/delivery.h"
@@ -32,6 +38,7 @@
 #include "transport/node_setup.h"
 #include "transport/resolver.h"
 #include "transport/seeds.h"
+#include "transport/store_worker.h"
 #include "transport/uv_transport.h"
 
 namespace nekton {
@@ -64,6 +71,11 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   void RequestClose();  // in a turn of the loop
   Numbers numbers() const;
   const Config& config() const { return config_; }
+  bool has_leases() const { return has_leases_; }  // an authority is configured
+  // Before its loop runs. Called where all callbacks are.
+  void SetEvidenceHandler(std::function<void(const Evidence&)> handler);
+  std::shared_ptr<const HeldView> held_view() const;
+  std::vector<std::pair<std::string, std::uint64_t>> LeaseNumbers() const;  // none without an authority
   NodeMail& mail() { return *mail_; }
   const Address& local() const { return local_; }
   const Address& advertised() const { return advertised_; }
@@ -98,6 +110,10 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   void EndJoins();
   void Flush();
   void Publish();
+  // Views, homes and leases: node_core_leases.cc.
+  void WriteViews();
+  void PublishLeases();
+  void EndWriting();
   void Notice(const Event& event);
   void Stranger(const Address& from, std::string_view what);
   void Log(LogLevel level, std::string line);
@@ -107,6 +123,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   bool IsOwn(const Address& address, const std::vector<Address>& interfaces) const;
 
   const Config config_;
+  const bool has_leases_;
   const Address advertised_;
   const bool dispatch_;
   uv_loop_t* const loop_;
@@ -138,6 +155,12 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   std::vector<Event> events_;
   std::vector<Mail> incoming_;
   std::vector<std::function<void()>> told_;  // of the calls that were made since the last Publish()
+  std::vector<Outbox::Store> stores_;
+  std::vector<Evidence> evidence_;
+  std::function<void(const Evidence&)> on_evidence_;
+  const std::shared_ptr<std::atomic<std::size_t>> evidence_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
+  const std::shared_ptr<ViewStore> view_store_;
+  std::shared_ptr<StoreWorker> store_worker_;  // from the first write on
   MembersView view_;
   std::uint64_t lookups_ = 0;
   std::uint64_t lookups_failed_ = 0;
@@ -150,6 +173,10 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   std::vector<std::string> new_seeds_;
   std::optional<Duration> leave_;
   std::vector<CallOfLoop> calls_;
+  std::vector<std::pair<StoreId, absl::Status>> stored_;
+  std::shared_ptr<const HeldView> held_view_ = std::make_shared<const HeldView>();
+  std::optional<LeaseCounters> lease_counters_;
+  std::uint64_t evidence_lost_ = 0;
   bool leave_taken_ = false;
   bool close_wanted_ = false;
   Numbers numbers_;

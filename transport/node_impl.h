@@ -3,6 +3,7 @@
 //   node.cc          how it begins and ends, joins and leaves, and what it tells at every moment
 //   node_calls.cc    calls that its loop's thread makes for others
 //   node_letters.cc  messages and requests to other members
+//   node_leases.cc   views, homes and leases
 #pragma once
 
 #include <uv.h>

@@ -27,14 +27,21 @@ const std::string* SeedElsewhere(const Config& config) {
 
 }  // namespace
 
-absl::StatusOr<NodePlan> PlanNode(Config config) {
+absl::StatusOr<NodePlan> PlanNode(Config config, LeaseConfig leases, std::shared_ptr<ViewStore> view_store) {
   std::string mistakes;
-  if (const absl::Status status = config.Validate(); !status.ok()) mistakes = std::string(status.message());
+  const auto add = [&mistakes](absl::string_view mistake) {
+    absl::StrAppend(&mistakes, mistakes.empty() ? "" : "\n", mistake);
+  };
+  if (const absl::Status status = config.Validate(); !status.ok()) add(status.message());
+  for (const std::string& mistake : ProblemsOf(leases, config)) add(mistake);
+  if (leases.signing.has_value() && view_store == nullptr) {
+    add("view_store: the authority needs one, to go on from after a restart");
+  }
   const absl::StatusOr<Address> bind = Address::Parse(config.bind);
   const std::string* seed = SeedElsewhere(config);
   if (bind.ok() && IsLoopback(*bind) && config.advertise.empty() && seed != nullptr) {
-    absl::StrAppend(&mistakes, mistakes.empty() ? "" : "\n", "bind = \"", config.bind, "\": seed ", *seed,
-                    " is on another machine, which cannot answer a loopback address");
+    add(absl::StrCat("bind = \"", config.bind, "\": seed ", *seed,
+                     " is on another machine, which cannot answer a loopback address"));
   }
   if (!mistakes.empty()) return absl::InvalidArgumentError(mistakes);
   const auto since_epoch = ReadClocks().wall.time_since_epoch();
@@ -50,7 +57,14 @@ absl::StatusOr<NodePlan> PlanNode(Config config) {
     if (uv_random(nullptr, nullptr, &config.seed, sizeof(config.seed), 0, nullptr) != 0) config.seed = uv_hrtime();
     config.seed |= config.seed == 0 ? 1 : 0;
   }
-  return NodePlan{std::move(config), *bind};
+  NodePlan plan{std::move(config), *bind, std::move(leases), nullptr, {}};
+  if (plan.leases.signing.has_value()) {
+    absl::StatusOr<View> stored = view_store->Read();
+    if (!stored.ok()) return stored.status();
+    plan.view_store = std::move(view_store);
+    plan.stored = *std::move(stored);
+  }
+  return plan;
 }
 
 Reachability ChooseAdvertised(const NodePlan& plan, const Address& local, const std::vector<Address>& interfaces) {
