@@ -18,6 +18,7 @@ class FixedDeadline final : public Detector {
   Instant ReachedAt(std::uint32_t peer, Instant opened, double level) const override;
   double threshold() const override { return threshold_; }
   void SetThreshold(double threshold) override { threshold_ = threshold; }
+  void SetLimit(Duration limit) { limit_ = limit; }  // > 0
   void Reserve(std::uint32_t peers) override;
   void Forget(std::uint32_t peer) override;
 

@@ -51,8 +51,6 @@ constexpr std::uint32_t kRelaysMax = 8;
 constexpr Duration kPeriodMin = 10ms;
 static_assert(kPeriodMin / kAttemptsMax >= 1ms, "every attempt has a millisecond of its own");
 constexpr Duration kDurationMax = 24h;
-// One round and the shortest hold together exceed tolerated_pause by this much (stm.h, HoldTerms).
-constexpr Duration kHoldSlack = 500ms;
 constexpr std::size_t kDatagramMin = 512;
 constexpr std::size_t kDatagramMax = 65507;  // of UDP over IPv4
 constexpr std::size_t kPingSize = 28 + kDigestPartSize;

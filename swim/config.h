@@ -34,6 +34,9 @@ enum class Probing : std::uint8_t {
   kStaggered,  // five fixed ones on a ring, whose observers take turns: no crash is unprobed for longer than a period
 };
 
+// One round and the shortest hold together exceed tolerated_pause by this much (stm/hold.h, HoldTerms).
+inline constexpr Duration kHoldSlack = std::chrono::milliseconds(500);
+
 // The rules that the protocol adds to SWIM and Lifeguard, each with a switch, so that what it is worth can be measured
 // and other protocols stand beside this one in one simulator (bench/). Letters as in ARCHITECTURE.md.
 struct Rules {

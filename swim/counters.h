@@ -38,6 +38,7 @@ namespace nekton {
   X(kRequestsRefused, "requests_refused_full")           \
   X(kRequestsCancelled, "requests_served_cancelled")     \
   X(kRequestsExpired, "requests_served_too_late")        \
+  X(kRequestsLate, "requests_held_back_too_long")        \
   X(kSyncRequestsSent, "sync_requests_sent")             \
   X(kSyncBytesSent, "sync_bytes_sent")                   \
   X(kSyncsServed, "syncs_served")                        \

@@ -125,6 +125,10 @@ void Engine::Impl::HearBroadcast(Outbox& out, const BroadcastPart& part, Source 
     ++counters_[Counter::kBroadcastsStale];
     return;
   }
+  if (IsAbsurd(part)) {
+    ++counters_[Counter::kBroadcastsRefused];
+    return;
+  }
   const bool fits = kBareFrameSize + EncodedSize(AtItsLargest(part)) <= config_.datagram_max;  // else a sync brings it
   switch (broadcasts_.Take(now_.boot, part, source == Source::kNews && fits)) {
     case Broadcasts::Verdict::kNews:

@@ -12,18 +12,19 @@ HoldTerms Engine::Impl::Terms(bool own) const {
   const std::uint32_t n = table_.alive();
   if (config_.beats()) return FixedHold(config_.fail_after - config_.suspect_after);
   HoldTerms terms;
+  // Where the period was changed while we ran others may have either: then the longer hold of both.
+  const auto [shorter, longer] = std::minmax(config_.period, period_before_);
   // Nobody shortens a hold below one period's worth; and who does not trust itself takes more time.
   const double periods = config_.hold_alpha * std::max(1.0, std::log10(static_cast<double>(n)));
-  const Duration scaled(static_cast<Duration::rep>(periods * static_cast<double>(config_.period.count())));
-  const Duration floor = config_.tolerated_pause == Duration{}
-                             ? Duration{}
-                             : config_.tolerated_pause - config_.period + std::chrono::milliseconds(500);
+  const Duration scaled(static_cast<Duration::rep>(periods * static_cast<double>(longer.count())));
+  const Duration floor =
+      config_.tolerated_pause == Duration{} ? Duration{} : config_.tolerated_pause - shorter + kHoldSlack;
   terms.min = std::max(floor, scaled);
   if (own) terms.min *= 1 + health_.score();
   terms.max = Duration(static_cast<Duration::rep>(config_.hold_beta * static_cast<double>(terms.min.count())));
   terms.confirmers = std::min(config_.confirmers, n > 2 ? n - 2 : 0);
   terms.margin = config_.hearer_margin;
-  terms.refused = config_.period;
+  terms.refused = longer;
   return terms;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "swim/engine_impl.h"
+#include "swim/tags.h"
 
 namespace nekton {
 
@@ -66,8 +67,9 @@ void Engine::Impl::AskAboutSuspect(Outbox& out, PeerId suspect) {
   questions_.Asked(suspect, ids);
 }
 
-// The K ACTIVE members that follow the suspect's place on the ring of ids look at once when they first hear of it: who
-// they are is the same wherever the tables are the same. So a live suspect hears of it by K + 1 paths within a round
+// The K ACTIVE members that follow the suspect's place on the ring of ids look at once when they first hear of it; those
+// first whose zone is another than the accuser's, if that has one, for what is between two zones and deceives the accuser
+// would deceive its neighbours, too. Who they are is the same wherever the tables are the same. So a live suspect hears of it by K + 1 paths within a round
 // trip, and a dead one has K confirmations within a period, at a cost that does not grow with the group.
 void Engine::Impl::Corroborate(Outbox& out, PeerId suspect, const Update& update) {
   if (config_.beats() || phase_ != Phase::kRunning || !IsCorroborator(suspect, update)) return;
@@ -80,12 +82,18 @@ bool Engine::Impl::IsCorroborator(PeerId suspect, const Update& update) const {
   if (config_.corroborators == 0 || table_[kSelf].status != MemberStatus::kActive) return false;
   const std::uint64_t place = (table_[suspect].id ^ table_[suspect].key.incarnation) * 0x9e3779b97f4a7c15;
   const std::uint64_t mine = table_[kSelf].id - place;
-  std::uint32_t nearer = 0;
+  const PeerId accuser = update.accuser_count > 0 ? table_.FindId(update.accusers[0].id) : kNoPeer;
+  const auto zone_of = [this](PeerId row) { return TagOf(table_[row].who->tags, kZoneTag); };
+  const std::string_view zone = accuser == kNoPeer ? std::string_view() : zone_of(accuser);
+  const auto is_elsewhere = [&](PeerId row) { return zone.empty() || (zone_of(row) != zone && !zone_of(row).empty()); };
+  const bool elsewhere = is_elsewhere(kSelf);
+  std::uint32_t before = 0;
   for (std::uint32_t i = 0; i < table_.ring_size(); ++i) {
     const PeerId row = table_.RingAt(i);
-    if (row == suspect || table_[row].status != MemberStatus::kActive || table_[row].id - place >= mine) continue;
-    if (update.accuser_count > 0 && update.accusers[0].id == table_[row].id) continue;
-    if (++nearer == config_.corroborators) return false;
+    if (row == suspect || row == accuser || table_[row].status != MemberStatus::kActive) continue;
+    const bool nearer = table_[row].id - place < mine;
+    const bool first = elsewhere ? nearer && is_elsewhere(row) : nearer || is_elsewhere(row);
+    if (first && ++before == config_.corroborators) return false;
   }
   return true;
 }

@@ -50,6 +50,7 @@
 #include "swim/local_health.h"
 #include "swim/member_table.h"
 #include "swim/message.h"
+#include "swim/notice.h"
 #include "swim/open_questions.h"
 #include "swim/probation.h"
 #include "swim/probe_rounds.h"
@@ -248,6 +249,7 @@ class Engine::Impl {
   bool ApplySame(Outbox& out, PeerId row, const Update& update, Source source);
   bool ApplyAccusation(Outbox& out, PeerId row, const Update& update, Source source);
   void ApplyLeft(Outbox& out, PeerId row, const Update& update, Source source);
+  bool IsGeneration(std::uint64_t generation, PeerId row) const;  // one that a life of this member may have
   bool Plausible(const Update& update, PeerId row) const;
   bool TakeAddress(Outbox& out, PeerId row, const Update& update);
   bool YieldAddress(Outbox& out, const Update& update);
@@ -378,10 +380,15 @@ class Engine::Impl {
   void AddPartsOfSync(FrameWriter& writer, FrameType type) const;
 
   // --- engine_notice.cc
-  std::optional<BroadcastPart> FindNotice(Notice::Kind kind, std::string_view name) const;
+  std::optional<BroadcastPart> FindNotice(Notice::Kind kind, std::string_view name, Instant now) const;
+  std::optional<BroadcastPart> FindNotice(Notice::Kind kind, std::string_view name) const {
+    return FindNotice(kind, name, now_.boot);
+  }
+  std::optional<NoticeInfo> Said(Instant now, Notice::Kind kind, PeerId row) const;
   absl::StatusOr<PeerId> Concerned(std::string_view member) const;
   absl::Status TakeMaintenance(Outbox& out, const Maintenance& order);
   absl::Status TakeExpel(Outbox& out, const Expel& order);
+  bool IsAbsurd(const BroadcastPart& part) const;
   void HeardNotice(Outbox& out, const BroadcastPart& part);
   void SpareRow(PeerId row, const Notice& notice, const BroadcastPart& part);
   void NoticesOf(PeerId row);
@@ -401,7 +408,9 @@ class Engine::Impl {
 
   Config config_;  // changed by TakeConfig alone
   const std::uint32_t label_;
-  const std::vector<std::byte> terms_;
+  // The period before the last change of it while we ran; else the same.
+  Duration period_before_ = config_.period;
+  std::vector<std::byte> terms_;
   Random random_;
   MemberTable table_;
   Stm stm_;

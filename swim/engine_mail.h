@@ -6,6 +6,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,6 +68,7 @@ class Engine::Impl::MailDesk {
   void OnAnswer(Outbox& out, const Frame& frame, const Address* from);  // null: over a stream
   bool IsFromAddressee(const OpenRequest& request, const Frame& frame, const Address* from) const;
   void OtherLife(Outbox& out, OpenRequest& request);
+  void CameLate(OpenRequest& request, const Frame& frame);
   void Review(Outbox& out);
 
   // --- engine_respond.cc
@@ -75,6 +78,7 @@ class Engine::Impl::MailDesk {
   std::optional<Frame> TakeKnown(Outbox& out, const Frame& frame, ServedRequest& served, ExchangeId stream);
   std::optional<Frame> TakeNew(Outbox& out, const Frame& frame, PeerId sender, ExchangeId stream);
   Frame Refused(const Frame& frame, absl::StatusCode code, std::string text);
+  Frame TooLate(const Frame& frame);
   Frame AnswerOf(const ServedRequest& served) const;
   static absl::Status Unanswerable(const ServedRequest* served);
   void SendAnswer(Outbox& out, ServedRequest& served);
@@ -88,6 +92,7 @@ class Engine::Impl::MailDesk {
   std::size_t streams_ = 0;     // exchanges of ours that carry mail
   std::uint64_t reviewed_ = 0;  // the table's version at the last review
   std::string refusal_text_;    // of the refusal in hand
+  std::array<std::byte, 4> past_{};
 };
 
 }  // namespace nekton

@@ -23,13 +23,23 @@ std::size_t Count(const Broadcasts& broadcasts, Instant now, Notice::Kind kind) 
 }  // namespace
 
 // The one that holds now. Its views are good until the next change of broadcasts.
-std::optional<BroadcastPart> Engine::Impl::FindNotice(Notice::Kind kind, std::string_view name) const {
+std::optional<BroadcastPart> Engine::Impl::FindNotice(Notice::Kind kind, std::string_view name, Instant now) const {
   if (broadcasts_.reserved() == 0) return std::nullopt;
-  const auto part = broadcasts_.Find(KeyOf(kind, name), now_.boot);
+  const auto part = broadcasts_.Find(KeyOf(kind, name), now);
   if (!part.has_value() || part->left <= Duration{}) return std::nullopt;
   const auto notice = ReadNotice(part->key, part->bytes);
   const bool holds = notice.has_value() && !notice->over && notice->name == name;
   return holds ? part : std::nullopt;
+}
+
+// As it holds for the life of this row.
+std::optional<NoticeInfo> Engine::Impl::Said(Instant now, Notice::Kind kind, PeerId row) const {
+  const auto held = FindNotice(kind, table_[row].who->name, now);
+  if (!held.has_value()) return std::nullopt;
+  const std::uint64_t generation = ReadNotice(held->key, held->bytes)->generation;
+  const std::uint64_t its = table_[row].key.generation;
+  if (kind == Notice::Kind::kMaintenance ? its < generation : its > generation) return std::nullopt;
+  return NoticeInfo{std::string(held->origin), held->left};
 }
 
 absl::StatusOr<PeerId> Engine::Impl::Concerned(std::string_view member) const {
@@ -85,6 +95,14 @@ absl::Status Engine::Impl::TakeExpel(Outbox& out, const Expel& order) {
   const PeerId forced[] = {*row};  // nobody gossips with the dead, so we tell it
   SendGossipTo(out, *row, forced);
   return absl::OkStatus();
+}
+
+// A notice of a life that cannot be. It is neither kept nor passed on: an expulsion of all lives that may ever come would
+// lock a name out.
+bool Engine::Impl::IsAbsurd(const BroadcastPart& part) const {
+  if (!IsReserved(part.key)) return false;
+  const auto notice = ReadNotice(part.key, part.bytes);
+  return notice.has_value() && !IsGeneration(notice->generation, table_.FindName(notice->name));
 }
 
 void Engine::Impl::HeardNotice(Outbox& out, const BroadcastPart& part) {

@@ -86,6 +86,8 @@ absl::StatusOr<MemberExplanation> Engine::Impl::Explain(const Tick& now, std::st
   const PeerId row = table_.FindName(name);
   if (row == kNoPeer) return absl::NotFoundError(absl::StrCat("no member is called ", Quoted(name)));
   MemberExplanation explanation{.member = table_.Info(row), .why = stm_.Explain(now, row), .names = {}};
+  explanation.maintenance = Said(now.boot, Notice::Kind::kMaintenance, row);
+  explanation.expelled = Said(now.boot, Notice::Kind::kExpelled, row);
   const auto add = [&](PeerId id) {
     if (id != kNoPeer && table_.used(id)) explanation.names[id] = table_[id].who->name;
   };

@@ -52,9 +52,7 @@ Instant Engine::Impl::AttemptDue(const ProbeRound& round, Instant sent) const {
 
 // What a round is planned for: the period as it was when the round began, whatever has become of our health since. One
 // that began late has fewer attempts, and not shorter ones.
-Duration Engine::Impl::Length(const ProbeRound& round) const {
-  return std::max(round.end - round.start, config_.period);
-}
+Duration Engine::Impl::Length(const ProbeRound& round) const { return std::max(round.end - round.start, round.period); }
 
 // Local health: who does not trust itself takes more time.
 Duration Engine::Impl::Period() const { return config_.period * (1 + health_.score()); }
@@ -119,6 +117,7 @@ ProbeRound* Engine::Impl::StartRound(Outbox& out, PeerId target, Instant end, bo
   ProbeRound* round = rounds_.Open(target, table_[target].id, now_.boot, end);
   if (round == nullptr) return nullptr;
   round->stream_first = stream_first;
+  round->period = config_.period;
   ++counters_[Counter::kRounds];
   SendAttempt(out, *round);
   return round;

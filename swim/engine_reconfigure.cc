@@ -10,7 +10,13 @@ namespace nekton {
 absl::Status Engine::Impl::TakeConfig(Outbox& out, const Reconfigure& order) {
   absl::StatusOr<Config> changed = Changed(config_, order);
   if (!changed.ok()) return changed.status();
+  const bool other_period = changed->period != config_.period;
+  if (other_period) period_before_ = config_.period;
   config_ = *std::move(changed);
+  if (other_period) {
+    terms_ = EncodeTerms(config_, period_before_);
+    fixed_.SetLimit(config_.period / config_.attempts);
+  }
   table_.RaiseMax(config_.members_max);
   stm_.RaiseMaxRecords(config_.members_max);
   health_.SetMax(config_.local_health_max);

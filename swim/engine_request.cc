@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "swim/bytes.h"
 #include "swim/engine_mail.h"
 #include "swim/quoted.h"
 #include "swim/wire.h"
@@ -270,6 +271,7 @@ void Engine::Impl::MailDesk::OnAnswer(Outbox& out, const Frame& frame, const Add
   if (request->cancelled) return requests_.Close(*request);
   if (frame.code == kCodeOtherLife) return OtherLife(out, *request);
   if (frame.code == kCodeStranger) return;  // it will hear of us
+  if (frame.code == kCodeLate) return CameLate(*request, frame);
   const absl::Status status = StatusOf(frame);
   TellDone(out, *request, status, status.ok() ? frame.body : std::span<const std::byte>());
   requests_.Close(*request);
@@ -306,6 +308,15 @@ void Engine::Impl::MailDesk::OtherLife(Outbox& out, OpenRequest& request) {
   request.as = engine_.table_[kSelf].id;
   request.received = false;
   if (!request.streaming) requests_.AtOnce(request, engine_.now_.boot);
+}
+
+// A later request of ours has come and gone there before this one came. While we wait for it the other would know it if it
+// had begun it, for it remembers each until our deadline at least, and `keep` more. So it has not, and never will under
+// this number: it gets another.
+void Engine::Impl::MailDesk::CameLate(OpenRequest& request, const Frame& frame) {
+  if (request.streaming || request.received) return;
+  requests_.Renumber(request, ByteReader(frame.body).Fixed<std::uint32_t>());
+  requests_.AtOnce(request, engine_.now_.boot);
 }
 
 void Engine::Impl::MailDesk::Review(Outbox& out) {

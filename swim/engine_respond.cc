@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "swim/bytes.h"
 #include "swim/engine_mail.h"
 #include "swim/wire.h"
 
@@ -108,6 +109,10 @@ std::optional<Frame> Engine::Impl::MailDesk::TakeNew(Outbox& out, const Frame& f
   if (frame.letter == Letter::kRepeat) {
     return Refused(frame, absl::StatusCode::kUnavailable, "this request is not known here any more");
   }
+  if (served_.IsPast(frame.sender, frame.sequence)) {
+    ++engine_.counters_[Counter::kRequestsLate];
+    return TooLate(frame);
+  }
   if (frame.budget < kMailBudgetMin) {
     ++engine_.counters_[Counter::kRequestsExpired];
     return std::nullopt;
@@ -117,6 +122,7 @@ std::optional<Frame> Engine::Impl::MailDesk::TakeNew(Outbox& out, const Frame& f
   }
   if (std::string full = served_.Full(frame.sender, frame.body.size()); !full.empty()) {
     ++engine_.counters_[Counter::kRequestsRefused];
+    served_.SetPast(frame.sender, frame.sequence);  // who is told so is not served by a late copy
     return Refused(frame, absl::StatusCode::kResourceExhausted, std::move(full));
   }
   const Instant deadline = engine_.now_.boot + std::min(frame.budget, kMailBudgetMax);
@@ -147,6 +153,15 @@ Frame Engine::Impl::MailDesk::Refused(const Frame& frame, absl::StatusCode code,
   Frame reply = MailTo(frame.sender, Letter::kAnswer, frame.sequence);
   reply.code = static_cast<std::uint8_t>(code);
   reply.body = AsBody(refusal_text_);
+  return reply;
+}
+
+// The same.
+Frame Engine::Impl::MailDesk::TooLate(const Frame& frame) {
+  ByteWriter(past_.data()).Fixed(served_.past(frame.sender));
+  Frame reply = MailTo(frame.sender, Letter::kAnswer, frame.sequence);
+  reply.code = kCodeLate;
+  reply.body = past_;
   return reply;
 }
 
@@ -236,6 +251,7 @@ void Engine::Impl::MailDesk::ServedDue(Outbox& out) {
   while (ServedRequest* served = served_.Expired(engine_.now_.boot)) {
     EndServed(out, *served, absl::DeadlineExceededError("its deadline has passed"));
   }
+  served_.BoundPast([this](std::uint64_t life) { return engine_.table_.FindId(life) != kNoPeer; });
 }
 
 }  // namespace nekton

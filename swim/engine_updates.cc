@@ -21,13 +21,17 @@ void Engine::Impl::ApplyUpdates(Outbox& out, std::span<const std::byte> updates,
 }
 
 // No counter may be driven to its end by one forged or broken number.
-bool Engine::Impl::Plausible(const Update& update, PeerId row) const {
-  const LifeKey known = row == kNoPeer ? LifeKey{} : table_[row].key;
+bool Engine::Impl::IsGeneration(std::uint64_t generation, PeerId row) const {
+  const std::uint64_t known = row == kNoPeer ? 0 : table_[row].key.generation;
   const auto wall_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
       0, std::chrono::duration_cast<std::chrono::milliseconds>(now_.wall.time_since_epoch()).count()));
-  const std::uint64_t generation_max =
-      std::max({wall_ms, known.generation, config_.generation, host_generation_}) + kGenerationAheadMax;
-  if (update.key.generation > generation_max) return false;
+  const std::uint64_t base = std::max({wall_ms, known, config_.generation, host_generation_});
+  return generation <= base || generation - base <= kGenerationAheadMax;
+}
+
+bool Engine::Impl::Plausible(const Update& update, PeerId row) const {
+  if (!IsGeneration(update.key.generation, row)) return false;
+  const LifeKey known = row == kNoPeer ? LifeKey{} : table_[row].key;
   const std::uint64_t base = update.key.generation == known.generation ? known.incarnation : 0;
   return update.key.incarnation <= base || update.key.incarnation - base <= kIncarnationJumpMax;
 }

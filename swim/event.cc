@@ -295,7 +295,14 @@ std::string Describe(const MemberExplanation& explanation) {
     const auto found = explanation.names.find(peer);
     return found == explanation.names.end() ? std::string("a member that is forgotten") : Printable(found->second);
   };
-  return absl::StrCat(name(explanation.why.peer), " is ", Describe(explanation.why, name));
+  std::string text = absl::StrCat(name(explanation.why.peer), " is ", Describe(explanation.why, name));
+  const auto add = [&](const char* what, const std::optional<NoticeInfo>& notice) {
+    if (!notice.has_value()) return;
+    absl::StrAppend(&text, "\n", what, Printable(notice->origin), ", for another ", Seconds(notice->left));
+  };
+  add("in maintenance, nobody removes it: said on ", explanation.maintenance);
+  add("expelled, this life does not come back: said on ", explanation.expelled);
+  return text;
 }
 
 }  // namespace nekton

@@ -35,17 +35,17 @@ using MemberPtr = std::shared_ptr<const MemberInfo>;
 std::ostream& operator<<(std::ostream& out, const MemberInfo& member);
 
 enum class EventKind : std::uint8_t {
-  kJoined,        // a member first heard of as alive
-  kSuspected,     // -> SUSPECT
-  kRecovered,     // SUSPECT or INACTIVE -> ACTIVE
-  kFailed,        // -> INACTIVE
-  kLeft,          // it said goodbye
-  kRestarted,     // a higher generation of its name
-  kReplaced,      // another name took its address; it is INACTIVE from here on
-  kUpdated,       // the tags or the address of a member that is ACTIVE or SUSPECT changed; of ourselves, too
-  kForgotten,     // its tombstone ended; it is in no list any more
-  kAccused,       // we ourselves were accused, and refuted it
-  kDisplaced,     // another process took our name with a higher generation; we are no member any more
+  kJoined,     // a member first heard of as alive
+  kSuspected,  // -> SUSPECT
+  kRecovered,  // SUSPECT or INACTIVE -> ACTIVE
+  kFailed,     // -> INACTIVE
+  kLeft,       // it said goodbye
+  kRestarted,  // a higher generation of its name
+  kReplaced,   // another name took its address; it is INACTIVE from here on
+  kUpdated,    // the tags or the address of a member that is ACTIVE or SUSPECT changed; of ourselves, too
+  kForgotten,  // its tombstone ended; it is in no list any more. Of who was dead when first heard of it is the only one
+  kAccused,    // we ourselves were accused, and refuted it
+  kDisplaced,  // another process took our name with a higher generation; we are no member any more
   kNameConflict,  // two live processes claim one name
   kJoinResult,    // what became of one attempt to join through one address
   kLeaveDone,     // our own leave was heard by enough, or its deadline passed

@@ -148,6 +148,14 @@ std::string WitnessJson(const Witness& witness, const MemberExplanation& all) {
   return object.Done();
 }
 
+void AddNotice(std::string_view key, const std::optional<NoticeInfo>& notice, JsonObject& object) {
+  if (!notice.has_value()) return;
+  JsonObject said;
+  said.AddText("origin", notice->origin);
+  said.Add("left_s", JsonSeconds(notice->left));
+  object.Add(key, said.Done());
+}
+
 std::string HoldJson(const Explanation::Hold& hold) {
   JsonObject object;
   object.AddBool("running", hold.running);
@@ -184,6 +192,8 @@ std::string ToJson(const MemberExplanation& all) {
   }
   if (why.hold.has_value()) object.Add("hold", HoldJson(*why.hold));
   object.Add("witnesses", JsonArray(why.witnesses, [&](const Witness& w) { return WitnessJson(w, all); }));
+  AddNotice("maintenance", all.maintenance, object);
+  AddNotice("expelled", all.expelled, object);
   object.AddNumber("flaps", why.flaps);
   object.Add("recent", JsonArray(why.recent, [&](const Testimony& said) { return SaidJson(said, all); }));
   return object.Done();

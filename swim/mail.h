@@ -13,8 +13,10 @@
 //
 // Once. A request has a number, and repetitions bear the same. The other member remembers the number until the request's
 // deadline and MailLimits::keep have passed: a repetition is answered with the first answer, or absorbed while the handler
-// works. So a handler sees each request at most once, and an answer says that it was done once. (Not where a copy was held
-// back somewhere for longer than the request's budget and `keep`: then the number has been forgotten.)
+// works. Numbers rise, and up to the highest that it has forgotten, or refused, it begins nothing that it does not know: a
+// copy that was held back somewhere, for however long, is told so, and a request that comes late but is still waited for
+// gets a new number (one round trip more). So a handler sees each request at most once, and an answer says that it was done
+// once. (`keep` has to be more than what the clocks of the two may drift apart within a budget.)
 //
 // Lives. A request is addressed to the life of its member that is known when it is ordered. If that life ends (it is
 // restarted, dies, leaves or is forgotten) what it remembers is lost, and nobody can tell whether the request was done:

@@ -80,6 +80,7 @@ enum class Letter : std::uint8_t {
 inline constexpr std::uint8_t kCodeStatusMax = 16;
 inline constexpr std::uint8_t kCodeOtherLife = 64;  // it was addressed to another life than the one that answers
 inline constexpr std::uint8_t kCodeStranger = 65;   // whoever asks is not known yet
+inline constexpr std::uint8_t kCodeLate = 66;       // it is begun no more; body: no number up to this one is, 4 bytes
 
 // What an update says of its subject; at equal keys the later enumerator outranks the earlier.
 enum class UpdateKind : std::uint8_t { kAlive = 1, kSuspect = 2, kDead = 3, kLeft = 4 };

@@ -44,6 +44,7 @@ struct ProbeRound {
   PeerId target = kNoPeer;
   std::uint64_t target_id = 0;
   Instant start{};
+  Duration period{};  // of its prober, as it was then
   Instant next_attempt = kNever;
   Instant end{};               // open: of the period; closed: until when an ack counts
   ExchangeId stream = 0;       // of the stream ping; 0: none

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "stm/mistakes.h"
 
 namespace nekton {
 namespace {
@@ -29,7 +30,7 @@ void ForEachField(Field field) {
   field("detector", &C::detector, &R::detector);
   field("profile", &C::profile, kFixed);
   field("monitoring", &C::monitoring, kTerm);
-  field("period", &C::period, kTerm);
+  field("period", &C::period, &R::period);
   field("phi_threshold", &C::phi_threshold, &R::phi_threshold);
   field("probing", &C::probing, kTerm);
   field("attempts", &C::attempts, kFixed);
@@ -77,6 +78,18 @@ void ForEachField(Field field) {
   field("mail", &C::mail, &R::mail);
 }
 
+// Why the period cannot become this one; empty: it can.
+std::string PeriodMistake(const Config& from, Duration to) {
+  if (from.period == to) return "";
+  if (from.beats()) return "a group that sends heartbeats agrees on it: all members must be restarted with it";
+  if (from.probing == Probing::kStaggered)
+    return "staggered probing agrees on it: all members must be restarted with it";
+  const Duration step = kHoldSlack + from.hearer_margin;
+  if (from.period - to <= step) return "";
+  return absl::StrCat("must not be more than ", DurationText(step), " below the ", DurationText(from.period),
+                      " that hold now; go in steps");
+}
+
 const char* Instead(std::string_view name, FieldKind kind) {
   if (kind == FieldKind::kTerm) return "it is a term of the group: all members must be restarted with it";
   if (name == "seeds") return "it is fixed while a member runs: Join() takes further ones";
@@ -122,6 +135,9 @@ absl::StatusOr<Config> Changed(const Config& config, const Reconfigure& changes)
   if (changed.members_max < config.members_max) {
     absl::StrAppend(&mistakes, mistakes.empty() ? "" : "\n", "members_max = ", changed.members_max,
                     ": must not be below the ", config.members_max, " that hold while a member runs");
+  }
+  if (const std::string mistake = PeriodMistake(config, changed.period); !mistake.empty()) {
+    absl::StrAppend(&mistakes, mistakes.empty() ? "" : "\n", "period = ", DurationText(changed.period), ": ", mistake);
   }
   if (!mistakes.empty()) return absl::InvalidArgumentError(mistakes);
   return changed;

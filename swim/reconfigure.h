@@ -17,12 +17,22 @@ namespace nekton {
 // changed holds from here on: no member is accused, or taken back, for it.
 //   detector, phi_threshold  what the detectors have learned stays (each is fed all the time), signals that were given
 //                            stand, and an attempt that waits for an answer keeps the later of its two deadlines
+//   period                   of probes at random alone. From the next period on; rounds that are open end as they were
+//                            planned. It stays a term of the group, but a member counts as having the period before
+//                            this one, too, until it is restarted: it lets in who has either, and is let in. Its holds
+//                            are as long as the longer of both would have them. For a group: reconfigure all members,
+//                            then change the files that they are started with; the next change once all have this
+//                            one. Nobody healthy is suspected for it. A period that becomes shorter, at most by
+//                            hearer_margin + 0.5 s at a time, is less time before a hold of members that have the old
+//                            one: until all have it, tolerated_pause and the half second that is added to it are as
+//                            much shorter
 //   members_max              upwards alone
 //   mail                     what is open, or waits, beyond a lower limit stays so
 // Errors: InvalidArgument with every mistake, one a line, as Config::Validate() would have it with these values; then none
 // is applied. FailedPrecondition after a leave, a displacement or an expulsion.
 struct Reconfigure {
   std::optional<DetectorKind> detector = std::nullopt;
+  std::optional<Duration> period = std::nullopt;
   std::optional<double> phi_threshold = std::nullopt;
   std::optional<std::uint32_t> relays = std::nullopt;
   std::optional<double> relay_after = std::nullopt;
@@ -42,7 +52,7 @@ struct Reconfigure {
 
 // Whether a field of Config may be changed while a member runs.
 enum class FieldKind : std::uint8_t {
-  kChangeable,  // by Reconfigure
+  kChangeable,  // by Reconfigure; `period` is a term, too
   kTerm,        // all members of a group must agree on it (swim/terms.h): all are to be restarted with it
   kFixed,       // this member is to be restarted with it; seeds are for Join, tags for SetTags
 };

@@ -32,6 +32,21 @@ absl::Status Requests::Room(std::uint64_t id, const std::string& member, std::si
   return absl::OkStatus();
 }
 
+std::uint32_t Requests::NextNumber() {
+  do {
+    ++last_number_;
+  } while (last_number_ == 0 || by_number_.contains(last_number_));  // 0: messages that nobody answers
+  return last_number_;
+}
+
+void Requests::Renumber(OpenRequest& request, std::uint32_t past) {
+  const std::uint32_t slot = SlotOf(request);
+  by_number_.erase(request.number);
+  if (static_cast<std::int32_t>(past - last_number_) > 0) last_number_ = past;
+  request.number = NextNumber();
+  by_number_[request.number] = slot;
+}
+
 OpenRequest& Requests::Open(OpenRequest request, Instant now) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(slots_.size()));
@@ -39,10 +54,7 @@ OpenRequest& Requests::Open(OpenRequest request, Instant now) {
   }
   const std::uint32_t slot = free_.back();
   free_.pop_back();
-  do {
-    ++last_number_;
-  } while (last_number_ == 0 || by_number_.contains(last_number_));  // 0: messages that nobody answers
-  request.number = last_number_;
+  request.number = NextNumber();
   request.used = true;
   request.begun = now;
   request.backoff = std::max(kBackoffMin, std::min(limits_.retry_after, (request.deadline - now) / 5));

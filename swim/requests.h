@@ -54,6 +54,8 @@ class Requests {
   OpenRequest& Open(OpenRequest request, Instant now);
   OpenRequest* FindId(std::uint64_t id);
   OpenRequest* FindNumber(std::uint32_t number);
+  // Another number on the wire, above all before it and above `past`.
+  void Renumber(OpenRequest& request, std::uint32_t past);
   // It has ended for the user. Its id is free; what the other is still to be told stays, without the body.
   void Cancel(OpenRequest& request);
   void Close(OpenRequest& request);
@@ -79,6 +81,7 @@ class Requests {
 
  private:
   std::uint32_t SlotOf(const OpenRequest& request) const { return by_number_.at(request.number); }
+  std::uint32_t NextNumber();
 
   MailLimits limits_;
   Random random_;  // of its own: who asks nothing has the same luck as ever

@@ -21,6 +21,27 @@ ServedRequest* ServedRequests::FindId(std::uint64_t id) {
   return it == by_id_.end() ? nullptr : &slots_[it->second];
 }
 
+bool ServedRequests::IsPast(std::uint64_t peer, std::uint32_t number) const {
+  const auto its = past_.find(peer);
+  return its != past_.end() && static_cast<std::int32_t>(number - its->second) <= 0;
+}
+
+std::uint32_t ServedRequests::past(std::uint64_t peer) const {
+  const auto its = past_.find(peer);
+  return its == past_.end() ? 0 : its->second;
+}
+
+void ServedRequests::SetPast(std::uint64_t peer, std::uint32_t number) {
+  const auto [its, fresh] = past_.try_emplace(peer, number);
+  if (!fresh && static_cast<std::int32_t>(number - its->second) > 0) its->second = number;
+}
+
+void ServedRequests::BoundPast(absl::FunctionRef<bool(std::uint64_t peer)> is_known) {
+  if (past_.size() <= std::max(past_enough_, limits_.known)) return;
+  absl::erase_if(past_, [&](const auto& its) { return !is_known(its.first); });
+  past_enough_ = 2 * past_.size();
+}
+
 std::string ServedRequests::Full(std::uint64_t peer, std::size_t bytes) const {
   const auto its = shares_.find(peer);
   const Share share = its == shares_.end() ? Share() : its->second;
@@ -78,7 +99,7 @@ ServedRequest& ServedRequests::Take(std::uint64_t peer, std::uint32_t number, In
 }
 
 void ServedRequests::TakeCancelled(std::uint64_t peer, std::uint32_t number, Instant now) {
-  if (!Remembers(peer)) return;
+  if (!Remembers(peer)) return SetPast(peer, number);
   ServedRequest& request = Add(peer, number, now);
   request.state = Stage::kOver;
   request.cancelled = true;
@@ -137,6 +158,7 @@ void ServedRequests::MakeRoom(const ServedRequest& newest) {
 void ServedRequests::Forget(std::uint32_t slot) {
   ServedRequest& request = slots_[slot];
   DropAnswer(request);
+  SetPast(request.peer, request.number);
   by_key_.erase(Key(request.peer, request.number));
   by_id_.erase(request.id);
   if (const auto its = shares_.find(request.peer); --its->second.known == 0) shares_.erase(its);

@@ -2,7 +2,9 @@
 // remembered so that none is done twice. It keeps them; what is sent is the engine's business (engine_respond.cc).
 //
 // Each is known by its sender's life and the number that the sender gave it, from its arrival until its deadline and
-// MailLimits::keep have passed. Bounded by MailLimits. Not thread-safe; movable. Pointers to entries are good until the
+// MailLimits::keep have passed. Of each life one number is kept beyond that: the highest that was forgotten, or refused.
+// Up to it nothing is begun that is not known, so that a copy which was held back for however long is not done again.
+// Numbers rise, modulo 2^32. Bounded by MailLimits. Not thread-safe; movable. Pointers to entries are good until the
 // next call that is not const. Costs nothing while there are none.
 #pragma once
 
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "phi/time.h"
 #include "stm/deadlines.h"
 #include "swim/mail.h"
@@ -53,11 +56,21 @@ class ServedRequests {
 
   ServedRequest* Find(std::uint64_t peer, std::uint32_t number);
   ServedRequest* FindId(std::uint64_t id);
+  // Whether one that is not known is begun no more.
+  bool IsPast(std::uint64_t peer, std::uint32_t number) const;
+  // The highest such number; 0: there is none.
+  std::uint32_t past(std::uint64_t peer) const;
+  // It, and what came before it, is begun no more; for one that is refused.
+  void SetPast(std::uint64_t peer, std::uint32_t number);
+  // Lets go of the numbers of lives that nobody knows, if there are many.
+  void BoundPast(absl::FunctionRef<bool(std::uint64_t peer)> is_known);
+  std::size_t past_size() const { return past_.size(); }
+
   // Why a new one is refused, with the limit that is reached; empty: there is room.
   std::string Full(std::uint64_t peer, std::size_t bytes) const;
   // A new one; there must be room. The handler has it until Answer or Over.
   ServedRequest& Take(std::uint64_t peer, std::uint32_t number, Instant deadline, std::size_t bytes);
-  // One that was cancelled before it came. Nothing happens where there is no room to remember it.
+  // One that was cancelled before it came. Where there is no room to remember it, it is past.
   void TakeCancelled(std::uint64_t peer, std::uint32_t number, Instant now);
   void Answer(ServedRequest& request, std::uint8_t code, std::vector<std::byte> answer);
   void Over(ServedRequest& request, bool cancelled);
@@ -104,7 +117,9 @@ class ServedRequests {
   std::size_t working_ = 0;
   std::size_t working_bytes_ = 0;
   std::size_t answer_bytes_ = 0;
-  Deadlines timers_;  // by slot
+  Deadlines timers_;                                        // by slot
+  absl::flat_hash_map<std::uint64_t, std::uint32_t> past_;  // by peer
+  std::size_t past_enough_ = 0;                             // BoundPast looks at more than so many
 };
 
 }  // namespace nekton

@@ -1,9 +1,11 @@
 #include "swim/terms.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "stm/mistakes.h"
@@ -37,6 +39,35 @@ constexpr std::array kTerms = {
     Term{"forget_after", Unit::kMicroseconds},
 };
 using Values = std::array<std::uint64_t, kTerms.size()>;
+constexpr std::size_t kPeriod = 2;
+static_assert(std::string_view(kTerms[kPeriod].name) == "period");
+
+// What one side has said, as far as it did.
+struct Said {
+  Values values{};
+  std::size_t count = 0;
+  std::uint64_t period_before = 0;
+};
+
+Said Read(std::span<const std::byte> terms) {
+  ByteReader reader(terms);
+  Said said;
+  for (; said.count < said.values.size(); ++said.count) {
+    said.values[said.count] = reader.Varint();
+    if (!reader.ok()) return said;
+  }
+  const std::uint64_t before = reader.Varint();
+  if (reader.ok()) said.period_before = before;
+  return said;
+}
+
+// Whether one of the periods of each is one of the other's.
+bool SharePeriod(const Said& a, const Said& b) {
+  const auto has = [](const Said& said, std::uint64_t period) {
+    return period != 0 && (said.values[kPeriod] == period || said.period_before == period);
+  };
+  return has(a, b.values[kPeriod]) || has(a, b.period_before);
+}
 
 std::uint64_t Microseconds(Duration d) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(d).count());
@@ -72,23 +103,24 @@ std::string Text(const Term& term, std::uint64_t value) {
 
 }  // namespace
 
-std::vector<std::byte> EncodeTerms(const Config& config) {
-  std::vector<std::byte> bytes(kTerms.size() * kVarintMax);
+std::vector<std::byte> EncodeTerms(const Config& config, Duration period_before) {
+  std::vector<std::byte> bytes((kTerms.size() + 1) * kVarintMax);
   ByteWriter writer(bytes.data());
   for (const std::uint64_t value : ValuesOf(config)) writer.Varint(value);
+  if (period_before != Duration::zero()) writer.Varint(Microseconds(period_before));
   bytes.resize(static_cast<std::size_t>(writer.at() - bytes.data()));
   return bytes;
 }
 
 std::string DifferentTerms(std::span<const std::byte> theirs, std::span<const std::byte> ours) {
-  ByteReader there(theirs);
-  ByteReader here(ours);
+  const Said there = Read(theirs);
+  const Said here = Read(ours);
   std::string text;
-  for (const Term& term : kTerms) {
-    const std::uint64_t a = here.Varint();
-    const std::uint64_t b = there.Varint();
-    if (!here.ok() || !there.ok()) break;
-    if (a == b) continue;
+  for (std::size_t i = 0; i < std::min(here.count, there.count); ++i) {
+    const Term& term = kTerms[i];
+    const std::uint64_t a = here.values[i];
+    const std::uint64_t b = there.values[i];
+    if (a == b || (i == kPeriod && SharePeriod(here, there))) continue;
     absl::StrAppend(&text, text.empty() ? "" : "; ", term.name, ": ", Text(term, a), " here, ", Text(term, b),
                     " there");
   }

@@ -12,8 +12,9 @@
 
 namespace nekton {
 
-// At most kTermsMax bytes (swim/message.h).
-std::vector<std::byte> EncodeTerms(const Config& config);
+// At most kTermsMax bytes (swim/message.h). `period_before`: another period that we take for ours (swim/reconfigure.h); 0:
+// there is none.
+std::vector<std::byte> EncodeTerms(const Config& config, Duration period_before = Duration::zero());
 // Empty if they are the same, as far as both know them; else all differences in words, at most kRefusalTextMax bytes:
 // "period: 1s here, 5s there".
 std::string DifferentTerms(std::span<const std::byte> theirs, std::span<const std::byte> ours);

@@ -47,7 +47,8 @@ std::size_t SyncSize(const Frame& frame) {
 bool HasBudget(Letter letter) { return letter == Letter::kReliable || letter == Letter::kRequest; }
 bool HasCode(Letter letter) { return letter == Letter::kAnswer || letter == Letter::kReceipt; }
 bool HasBody(Letter letter) { return letter == Letter::kMessage || HasBudget(letter) || letter == Letter::kAnswer; }
-bool IsCode(std::uint8_t code) { return code <= kCodeStatusMax || code == kCodeOtherLife || code == kCodeStranger; }
+bool IsCode(std::uint8_t code) { return code <= kCodeStatusMax || (code >= kCodeOtherLife && code <= kCodeLate); }
+constexpr std::size_t kLateSize = 4;  // the body of kCodeLate
 
 // Target, letter, what the letter has, length of the body.
 std::size_t MailHead(Letter letter) { return 8 + 1 + (HasBudget(letter) ? 4 : HasCode(letter) ? 1 : 0) + 4; }
@@ -213,6 +214,7 @@ bool ReadMail(ByteReader& reader, Frame& frame) {
   if (size > (HasBody(frame.letter) ? kMailBytesMax : 0)) return false;
   frame.body = reader.Take(size);
   const bool sound = frame.letter == Letter::kReceipt ? frame.code <= 1 : IsCode(frame.code);
+  if (frame.code == kCodeLate && size != kLateSize) return false;
   return sound && reader.left() == 0;  // nothing rides on it
 }
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -106,6 +108,52 @@ TEST(Corroboration, ALiveMemberBehindOneBadPathRefutesWithinTwoRoundTrips) {
     EXPECT_LT(e.at - at, 4 * 2ms + (e.member == 5 ? 400ms : 200ms)) << e;
   }
   EXPECT_GE(c.Count({.kind = EventKind::kRecovered, .until = at + 1s}), 1u);
+}
+
+// How many of those that corroborate a crash are of the accuser's zone ('h'), and how many are elsewhere ('e').
+std::map<char, std::uint64_t> ZonesOfCorroborators(const std::string& zones, std::uint64_t seeds) {
+  std::map<char, std::uint64_t> looked;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    Cluster c({.nodes = zones.size(), .seed = seed});
+    EXPECT_TRUE(c.Converge(60s));
+    for (SimId id = 0; id < zones.size(); ++id) {
+      EXPECT_TRUE(c.sim().Order(id, SetTag{"zone", std::string(1, zones[id])}).ok());
+    }
+    c.RunFor(10s);
+    const auto counts = [&] {
+      std::vector<std::uint64_t> all;
+      for (SimId id = 0; id < zones.size(); ++id) {
+        all.push_back(c.sim().live(id) ? c.member(id).counters()[Counter::kCorroborations] : 0);
+      }
+      return all;
+    };
+    const std::vector<std::uint64_t> before = counts();
+    c.Crash(3);
+    EXPECT_TRUE(c.RunUntil([&] { return static_cast<bool>(c.AllSee(3, MemberStatus::kInactive)); }, 30s));
+    const std::vector<SimEvent> first = c.Events({.kind = EventKind::kSuspected, .subject = 3});
+    if (first.empty() || !first[0].event.cause.own) ADD_FAILURE();
+    const char accuser = zones[first[0].member];
+    const std::vector<std::uint64_t> after = counts();
+    std::uint64_t rounds = 0;
+    for (SimId id = 0; id < zones.size(); ++id) {
+      looked[zones[id] == accuser ? 'h' : 'e'] += after[id] - before[id];
+      rounds += after[id] - before[id];
+    }
+    EXPECT_LE(rounds, 4u);
+  }
+  return looked;
+}
+
+TEST(Corroboration, IsDoneByMembersOfOtherZonesThanTheAccusersWhereThereAreAny) {
+  const auto three = ZonesOfCorroborators("abcabcabcabcabcabcabcabc", 12);
+  EXPECT_GE(three.at('e'), 24u) << "three each, some are at it by a turn of their own";
+  EXPECT_LE(three.count('h') == 0 ? 0 : three.at('h'), 3u) << "who heard of another accuser first";
+  const auto one = ZonesOfCorroborators("aaaaaaaaaaaaaaaaaaaaaaaa", 4);
+  EXPECT_GE(one.at('h'), 8u) << "where all are of one zone it is done as ever";
+  // Two are elsewhere, so one of the accuser's own zone completes the three.
+  const auto few = ZonesOfCorroborators("aaaaaaaaaaaaaaaaaaaaaabb", 12);
+  EXPECT_GE(few.at('e'), 12u);
+  EXPECT_GE(few.at('h'), 8u);
 }
 
 }  // namespace

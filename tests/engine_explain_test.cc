@@ -279,5 +279,28 @@ TEST(EngineExplain, AnObserverThatIsForgottenHasNoName) {
   EXPECT_THAT(InWords(rig), HasSubstr("a member that is forgotten"));
 }
 
+TEST(EngineExplain, WhatAnOperatorSaidIsThere) {
+  Rig rig(Quiet());
+  rig.Know(3);
+  EXPECT_FALSE(Why(rig).maintenance.has_value());
+  ASSERT_TRUE(rig.Order(Maintenance{"m1", std::chrono::seconds(60)}).ok());
+  rig.Pass(std::chrono::seconds(20));
+  Json json = AsJson(rig);
+  EXPECT_EQ(json.at("maintenance").at("origin"), "self");
+  EXPECT_EQ(json.at("maintenance").at("left_s"), 40.0);
+  EXPECT_FALSE(json.contains("expelled"));
+  EXPECT_THAT(InWords(rig), HasSubstr("in maintenance, nobody removes it: said on self, for another 40.000 s"));
+  rig.Pass(std::chrono::seconds(41));
+  EXPECT_FALSE(AsJson(rig).contains("maintenance")) << "it is over, whether anything has happened since or not";
+  ASSERT_TRUE(rig.Order(Expel{"m1"}).ok());
+  json = AsJson(rig);
+  EXPECT_EQ(json.at("expelled").at("origin"), "self");
+  EXPECT_THAT(InWords(rig), HasSubstr("expelled, this life does not come back: said on self, for another 3600.000 s"));
+  // Its next life is welcome, and nothing is said of that.
+  ++rig[1].key.generation;
+  rig.Gossip(rig[2], {Alive(rig[1])});
+  EXPECT_FALSE(AsJson(rig).contains("expelled"));
+}
+
 }  // namespace
 }  // namespace nekton

@@ -1,10 +1,12 @@
 // Messages and requests, frame by frame: what the engine says to what it hears.
+#include <array>
 #include <chrono>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "swim/bytes.h"
 #include "tests/engine_rig.h"
 #include "tests/mail_group.h"
 #include "tests/wire_samples.h"
@@ -197,10 +199,75 @@ TEST_F(EngineMailTest, ARepetitionAfterTheDeadlineIsNeitherDoneNorAnswered) {
   rig.Receive(rig[1], Letter(Letter::kRequest, 7, "x", 100ms));
   EXPECT_THAT(rig.mail, IsEmpty());
   EXPECT_THAT(rig.Sent(FrameType::kMail), IsEmpty());
-  // Then it has been forgotten; a copy that is as late as that is done again.
-  rig.Run(1s);
-  rig.Receive(rig[1], Letter(Letter::kRequest, 7, "x", 100ms));
+  // Then it has been forgotten; a copy that was held back for as long as that, or longer, is told that it is too late.
+  for (const Duration later : {Duration(1s), Duration(24h)}) {
+    rig.Pass(later);
+    rig.Wake();
+    rig.Clear();
+    rig.Receive(rig[1], Letter(Letter::kRequest, 7, "x", 100ms));
+    EXPECT_THAT(rig.mail, IsEmpty());
+    ASSERT_THAT(SentMail(Letter::kAnswer), SizeIs(1));
+    EXPECT_EQ(SentMail(Letter::kAnswer)[0].frame.code, kCodeLate);
+    EXPECT_EQ(SentMail(Letter::kAnswer)[0].frame.body.size(), 4u);
+    EXPECT_EQ(ByteReader(SentMail(Letter::kAnswer)[0].frame.body).Fixed<std::uint32_t>(), 7u);
+  }
+  EXPECT_EQ(rig.Count(Counter::kRequestsLate), 2u);
+  rig.ServeLater(rig[1], Letter(Letter::kReliable, 6, "x"), {});
+  EXPECT_THAT(rig.mail, IsEmpty()) << "nor is what came before it";
+  rig.Receive(rig[1], Letter(Letter::kRequest, 8, "x"));
   EXPECT_THAT(Got(MailKind::kRequest), SizeIs(1));
+}
+
+// It was lost, again and again, while a later one came and was forgotten.
+TEST_F(EngineMailTest, ARequestThatIsToldToBeLateGetsANumberThatIsNot) {
+  ASSERT_TRUE(rig.Order(Asking("x", 60s)).ok());
+  const Said request = SentMail(Letter::kRequest).at(0);
+  std::array<std::byte, 4> past{};
+  ByteWriter(past.data()).Fixed(request.frame.sequence + 1000);
+  Frame late = AnswerTo(request, kCodeLate, "");
+  late.body = past;
+  rig.Clear();
+  rig.Receive(rig[2], late);  // not the one that was asked
+  rig.Run(1ms);
+  EXPECT_THAT(SentMail(Letter::kRequest), IsEmpty());
+  rig.Receive(rig[1], late);
+  rig.Run(1ms);
+  ASSERT_THAT(SentMail(Letter::kRequest), SizeIs(1));
+  const Said again = SentMail(Letter::kRequest)[0];
+  EXPECT_EQ(again.frame.sequence, request.frame.sequence + 1001);
+  EXPECT_THAT(rig.mail, IsEmpty()) << "it goes on";
+  rig.Receive(rig[1], late);  // a copy, of a number that is not in use any more
+  EXPECT_EQ(rig.Count(Counter::kMailStray), 2u);
+  // Once it is known there it is not begun anew, whatever is said.
+  rig.Receive(rig[1], Letter(Letter::kReceipt, again.frame.sequence));
+  rig.Clear();
+  late.sequence = again.frame.sequence;
+  rig.Receive(rig[1], late);
+  rig.Run(5s);
+  EXPECT_THAT(SentMail(Letter::kRequest), IsEmpty());
+  rig.Receive(rig[1], AnswerTo(again, 0, "yes"));
+  ASSERT_THAT(Got(MailKind::kDone), SizeIs(1));
+  EXPECT_EQ(ToText(Got(MailKind::kDone)[0].body), "yes");
+}
+
+TEST_F(EngineMailTest, ALateCopyOfWhatWasRefusedIsNotDone) {
+  MailLimits limits;
+  limits.served_per_member = 1;
+  ASSERT_TRUE(rig.Order(Reconfigure{.mail = limits}).ok());
+  rig.Receive(rig[1], Letter(Letter::kRequest, 7, "x"));
+  rig.Receive(rig[1], Letter(Letter::kRequest, 8, "y"));  // its sender is told ResourceExhausted
+  EXPECT_EQ(rig.Count(Counter::kRequestsRefused), 1u);
+  ASSERT_TRUE(rig.Order(Respond{.id = Got(MailKind::kRequest).at(0).id, .status = {}, .body = {}}).ok());
+  rig.Receive(rig[1], Letter(Letter::kRequest, 8, "y"));
+  EXPECT_THAT(Got(MailKind::kRequest), SizeIs(1));
+}
+
+TEST_F(EngineMailTest, AnAnswerThatItIsLateHasANumber) {
+  ASSERT_TRUE(rig.Order(Asking("x")).ok());
+  for (const char* body : {"", "abc", "abcde"}) {
+    rig.Receive(rig[1], AnswerTo(SentMail(Letter::kRequest).at(0), kCodeLate, body));
+  }
+  EXPECT_EQ(rig.Count(Counter::kBadBody), 3u);
 }
 
 TEST_F(EngineMailTest, AQuestionAboutWhatIsNotKnownIsAnswered) {

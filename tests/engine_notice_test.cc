@@ -320,5 +320,31 @@ TEST(EngineExpel, WhoHearsItOfItselfIsSilentFromThenOn) {
   EXPECT_EQ(rig.Count(Counter::kRefutations), 0u);
 }
 
+// A notice of all lives that may ever come would lock a name out, and would be kept by everybody.
+TEST(EngineNotice, OneOfALifeThatCannotBeIsNeitherKeptNorPassedOn) {
+  for (const Kind kind : {Kind::kExpelled, Kind::kMaintenance}) {
+    Rig rig;
+    rig.Know(4);
+    std::uint64_t counter = 0;
+    const auto hear = [&](const std::string& name, std::uint64_t generation) {
+      Hear(rig, rig[2], rig[2], {.kind = kind, .name = name, .generation = generation}, 60s, ++counter);
+    };
+    const std::uint64_t most = std::max(Rig::kGeneration, rig[1].key.generation) + kGenerationAheadMax;
+    for (const std::uint64_t generation :
+         {~std::uint64_t{0}, ~std::uint64_t{0} - 1, std::uint64_t{1} << 63, 2 * most}) {
+      hear("m1", generation);
+      hear("nobody", generation);
+      hear("self", generation);
+    }
+    EXPECT_EQ(rig.Events(), "");
+    EXPECT_EQ(rig.Count(Counter::kBroadcastsRefused), 12u);
+    rig.Clear();
+    rig.Run(5s);
+    for (std::size_t i = 1; i <= 4; ++i) EXPECT_THAT(Carried(rig, rig[i], kind), IsEmpty());
+    hear("m1", rig[1].key.generation);
+    EXPECT_EQ(rig.Events(), kind == Kind::kExpelled ? "failed m1" : "maintenance m1") << "a sound one is heard";
+  }
+}
+
 }  // namespace
 }  // namespace nekton

@@ -152,5 +152,22 @@ TEST(EngineTombstone, AForgedLeaveIsUndoneByItsVictimWithinTwoPeriods) {
   }
 }
 
+// Who is dead when it is first heard of is told by one event: when it is forgotten. So is who has left.
+TEST(EngineTombstone, OneThatIsLearntAsSuchRaisesNoEventButItsEnd) {
+  Rig rig;
+  rig.Know(3);
+  Peer& dead = rig.NewPeer();
+  Peer& gone = rig.NewPeer();
+  rig.Gossip(rig[1], {Dead(dead, {&rig[2]}), Left(gone)});
+  ASSERT_NE(rig.Member(dead.name), nullptr);
+  ASSERT_NE(rig.Member(gone.name), nullptr);
+  EXPECT_EQ(rig.Events(), "");
+  rig.Gossip(rig[2], {Dead(dead, {&rig[2], &rig[3]}), Left(gone)});
+  rig.Run(rig.config.forget_after - std::chrono::seconds(1));
+  EXPECT_EQ(rig.Events(), "");
+  rig.Run(std::chrono::seconds(2));
+  EXPECT_THAT(rig.Events(), testing::AnyOf("forgotten m4, forgotten m5", "forgotten m5, forgotten m4"));
+}
+
 }  // namespace
 }  // namespace nekton

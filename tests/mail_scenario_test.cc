@@ -458,5 +458,36 @@ TEST(MailScenario, MailProvesNothing) {
   EXPECT_GT(answered, 5);
 }
 
+// Nothing is remembered beyond a deadline, and the network holds copies back for longer than any budget. Who asks waits for
+// it, or is told; nothing is done twice.
+TEST(MailScenario, CopiesThatAreHeldBackForLongerThanAnythingIsRememberedAreNotDone) {
+  Config config = Config::Lan();
+  config.mail.keep = 0s;
+  MailGroup g({.nodes = 3, .seed = 4, .config = config});
+  LinkLaw law;
+  law.loss.rate = 0.2;
+  law.duplicate = 0.5;
+  law.reorder = 0.3;
+  law.reorder_delay = 3s;
+  for (const auto& [from, to] : {std::pair<SimId, SimId>{0, 1}, {1, 0}}) g.c.network().SetLink(from, to, law);
+  std::map<std::string, int> runs;
+  g.serve = [&](SimId who, const Mail& mail) {
+    ++runs[ToText(mail.body)];
+    g.Respond(who, mail.id, "yes").IgnoreError();
+  };
+  std::vector<std::uint64_t> ids;
+  std::vector<std::uint64_t> patient;
+  for (int i = 0; i < 400; ++i) {
+    ids.push_back(g.Ask(0, 1, "request " + std::to_string(i), 300ms));
+    if (i % 10 == 0) patient.push_back(g.Ask(0, 1, "patient " + std::to_string(i), 30s));
+    g.c.RunFor(37ms);
+  }
+  g.c.RunFor(60s);
+  for (const auto& [body, count] : runs) EXPECT_EQ(count, 1) << body << " was done so often";
+  for (const std::uint64_t id : ids) ASSERT_NE(g.Done(id), nullptr);
+  for (const std::uint64_t id : patient) EXPECT_EQ(g.CodeOf(id), StatusCode::kOk);
+  EXPECT_GT(g.c.Sum(Counter::kRequestsLate), 50u) << "it is what this is about";
+}
+
 }  // namespace
 }  // namespace nekton

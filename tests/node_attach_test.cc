@@ -1,11 +1,17 @@
 // Nodes attached to a loop of the user's: where they call back, how they go, and what they hear first.
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "swim/random.h"
 #include "tests/node_fixture.h"
 #include "tests/uv_fixture.h"
 
@@ -269,6 +275,204 @@ TEST_F(NodeAttachTest, ALoopThatStoodStillAccusesNobody) {
   ASSERT_TRUE(RunUntil([&] { return CounterOf(*alpha, "probe_rounds") >= rounds + 3; }));
   EXPECT_EQ(CounterOf(*alpha, "suspicions_own"), 0U) << log.text();
 }
+
+// Calls whatever there is, at random, of a node that is on a loop, from callbacks and from other threads.
+class Attacker {
+ public:
+  Attacker(Node& node, std::uint64_t seed) : node_(&node), random_(seed) {}
+
+  // One call. `depth`: how deep in callbacks of its own calls.
+  void Act(int depth = 0) {
+    const auto done = [this, depth](const auto&) {
+      if (depth < 3 && random_.Below(2) == 0) Act(depth + 1);
+      if (on_callback) on_callback();
+    };
+    // Those of other threads touch nothing of ours.
+    const auto other = [](const auto&) {};
+    if (on_loop) {
+      Call(done);
+    } else {
+      Call(other);
+    }
+  }
+  void TakeHandlers() {
+    node_->OnMessage([this](const Message&) { Called(); });
+    node_->OnRequest([this](const Message& request, Responder responder) {
+      if (random_.Below(4) == 0) responder.OnCancel([this] { Called(); });
+      if (random_.Below(3) != 0) {
+        responder.Answer(request.body).IgnoreError();
+      } else if (random_.Below(2) == 0) {
+        kept.push_back(std::move(responder));
+      }
+      Called();
+    });
+  }
+
+  bool on_loop = false;
+  std::function<void()> on_callback;
+  std::deque<Responder> kept;
+
+ private:
+  void Called() {
+    Act(1);
+    if (on_callback) on_callback();
+  }
+  template <typename Done>
+  void Call(Done done) {
+    Node& node = *node_;
+    const std::vector<std::byte> body(random_.Below(4) == 0 ? 4000 : 10);
+    const std::string text = std::to_string(random_.Below(50));
+    switch (random_.Below(24)) {
+      case 0:
+        return void(node.Members().Alive().size() + node.contact().reachable + node.Counters().size());
+      case 1:
+        return node.Subscribe([](const Event&) {}, SubscribeFrom::kSnapshot).Cancel();
+      case 2:
+        return node.Join({"127.0.0.1:1"}).IgnoreError();
+      case 3:
+        return node.JoinAsync({"127.0.0.1:1"}, 20ms, done).IgnoreError();
+      case 4:
+        return node.SetTagAsync("t", text, done).IgnoreError();
+      case 5:
+        return node.EraseTagAsync("t", done).IgnoreError();
+      case 6:
+        return node.BroadcastAsync("k" + text, text, done).IgnoreError();
+      case 7:
+        return node.HeldBroadcastsAsync(done).IgnoreError();
+      case 8:
+        return node.SendTo("beta", std::vector<std::byte>(10)).IgnoreError();
+      case 9:
+        return node.SendReliableAsync("beta", body, {.budget = 50ms}, done).status().IgnoreError();
+      case 10:
+        return node.RequestAsync("beta", body, {.budget = 50ms}, done).status().IgnoreError();
+      case 11:
+        return node.RequestAsync("nobody", body, {}, done).status().IgnoreError();
+      case 12:
+        return node.CancelRequest(random_.Below(100)).IgnoreError();
+      case 13:
+        return node.ExplainAsync("beta", done).IgnoreError();
+      case 14:
+        return node.ObserveAsync({{.peer = "beta", .signal = Signal::kHealthy}}, done).IgnoreError();
+      case 15:
+        return node.LevelAsync("beta", done).IgnoreError();
+      case 16:
+        return node.WatchAsync("beta", 100ms, {1}, done).IgnoreError();
+      case 17:
+        return node.UnwatchAsync("beta", done).IgnoreError();
+      case 18:
+        return node.ReconfigureAsync(Reconfigure{.relays = random_.Below(4)}, done).IgnoreError();
+      case 19:
+        return node.MaintenanceAsync("beta", 1s, done).IgnoreError();
+      case 20:
+        return node.ExpelAsync("nobody", done).IgnoreError();
+      case 21:
+        return node.Request("beta", body, {.budget = 1ms}).status().IgnoreError();
+      case 22:
+        return node.SetTag("t", text, 1ms).IgnoreError();
+      default:
+        return node.WaitJoined(1ms).IgnoreError();
+    }
+  }
+
+  Node* const node_;
+  Random random_;
+};
+
+class NodeAttackTest : public NodeAttachTest, public testing::WithParamInterface<int> {
+ protected:
+  NodeAttackTest() {
+    NodeOptions options;
+    options.mail_queue = 20;
+    options.callback_queue = 50;
+    alpha_ = Attach(FastConfig("alpha"), options);
+    beta_ = MustStart(FastConfig("beta", {alpha_->local().ToString()}));
+    attacker_ = std::make_unique<Attacker>(*alpha_, static_cast<std::uint64_t>(GetParam()));
+    attacker_->on_loop = true;
+    attacker_->TakeHandlers();
+    beta_->OnMessage([](const Message&) {});
+    beta_->OnRequest([this](const Message& request, Responder responder) {
+      beta_->SendTo("alpha", request.body).IgnoreError();
+      beta_->RequestAsync("alpha", {}, {.budget = 30ms}, nullptr).status().IgnoreError();
+      responder.Answer(request.body).IgnoreError();
+    });
+  }
+  void MeetEachOther() {
+    ASSERT_TRUE(
+        RunUntil([&] { return alpha_->Members().Alive().size() == 2 && Has(*beta_, "alpha", MemberStatus::kActive); }));
+  }
+
+  std::unique_ptr<Node> alpha_;
+  std::unique_ptr<Node> beta_;
+  std::unique_ptr<Attacker> attacker_;
+};
+
+// At a callback that chance picks, of whatever kind, the node is destroyed: in it, and nothing comes after.
+TEST_P(NodeAttackTest, DestroyedInsideACallbackOfAnyKind) {
+  ASSERT_NO_FATAL_FAILURE(MeetEachOther());
+  int fuse = 20 + GetParam() * 13;
+  bool over = false;
+  const auto burn = [&] {
+    EXPECT_FALSE(over) << "a callback came after the end";
+    if (--fuse > 0) return;
+    over = true;
+    alpha_.reset();
+  };
+  attacker_->on_callback = [&] {
+    if (!over) burn();
+  };
+  const auto watch = alpha_->Subscribe([&](const Event&) { burn(); });
+  ASSERT_TRUE(RunUntil([&] {
+    if (!over) attacker_->Act(3);
+    if (!over) beta_->RequestAsync("alpha", {}, {.budget = 30ms}, nullptr).status().IgnoreError();
+    return over;
+  }));
+  RunTurns(20);
+  attacker_->kept.clear();  // they outlive the node
+  beta_.reset();
+}
+
+// Four threads and the callbacks call everything while somebody stops it: the loop, a thread, or a callback.
+TEST_P(NodeAttackTest, StoppedWhileAllThreadsCallEverything) {
+  ASSERT_NO_FATAL_FAILURE(MeetEachOther());
+  int fuse = 100 + GetParam() * 37;
+  const int who = GetParam() % 3;
+  std::atomic<bool> over = false;
+  std::atomic<bool> stop = false;
+  attacker_->on_callback = [&] {
+    if (--fuse != 0) return;
+    if (who == 0) alpha_->Stop();
+    stop = true;
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      Attacker own(*alpha_, static_cast<std::uint64_t>(GetParam() * 10 + t));
+      while (!over) {
+        own.Act();
+        if (t == 0 && who == 1 && stop) alpha_->Stop();
+      }
+    });
+  }
+  ASSERT_TRUE(RunUntil([&] {
+    if (!stop) attacker_->Act(3);
+    return stop.load();
+  }));
+  if (who == 2) alpha_->Stop();
+  ASSERT_TRUE(RunUntil([&] { return absl::IsFailedPrecondition(alpha_->SetTagAsync("t", "late")); }));
+  over = true;
+  std::atomic<std::size_t> joined = 0;
+  std::thread joiner([&] {
+    for (std::thread& thread : threads) thread.join();
+    joined = threads.size();
+  });
+  EXPECT_TRUE(RunUntil([&] { return joined == threads.size(); }));
+  joiner.join();
+  attacker_->kept.clear();
+  beta_.reset();
+  alpha_.reset();
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, NodeAttackTest, testing::Range(0, 6));
 
 }  // namespace
 }  // namespace nekton

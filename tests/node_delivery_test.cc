@@ -1,15 +1,22 @@
 // The queue between a node and its users, step by step on one thread.
+#include <algorithm>
+#include <future>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/cluster.h"
+#include "tests/node_fixture.h"
 #include "transport/delivery.h"
 
 namespace nekton {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -193,6 +200,23 @@ TEST_F(DeliveryTest, WhatElseWaitsIsNoneOfThem) {
   EXPECT_TRUE(delivery->OnLeft([](const absl::Status&) {}).ok());
 }
 
+TEST_F(DeliveryTest, PlacesOfCompletionsAreBoundedAndGivenBack) {
+  Delivery::Options options;
+  options.completions = 2;
+  auto delivery = std::make_shared<Delivery>(options);
+  auto first = delivery->TakePlace();
+  auto second = delivery->TakePlace();
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(delivery->TakePlace().status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(delivery->TakePlace().status())) << "a refusal takes none";
+  const Delivery::Place copy = *first;
+  *first = nullptr;
+  EXPECT_FALSE(delivery->TakePlace().ok()) << "a copy of it is left";
+  *second = nullptr;
+  EXPECT_TRUE(delivery->TakePlace().ok());
+  delivery.reset();  // before `copy`, which outlives it
+}
+
 TEST_F(DeliveryTest, LinesOfTheLogAreBoundedAndThoseLostAreCounted) {
   std::size_t lines = 0;
   const auto delivery = Make(10, [&](LogLevel, std::string_view) { ++lines; });
@@ -216,6 +240,106 @@ TEST_F(DeliveryTest, TheFailureToJoinTellsTheLastResultOfEachAddressAndIsBounded
   EXPECT_THAT(message, testing::HasSubstr("127.0.0.1:200: nobody there; seed cluster:1 does not resolve"));
   EXPECT_THAT(message, testing::Not(testing::HasSubstr("127.0.0.1:100:")));
   EXPECT_EQ(message.find("cluster"), message.rfind("cluster")) << "each once";
+}
+
+// A subscriber sleeps for ten seconds of the group's time while two thousand things happen to its member. Whoever publishes
+// never waits for it, nobody is suspected for it, one event stands for all that was lost, and the snapshot is the truth.
+TEST_F(DeliveryTest, ASubscriberThatSleepsTenSecondsHoldsUpNobody) {
+  Cluster c({.nodes = 5, .seed = 2});
+  ASSERT_TRUE(c.Converge());
+  const auto delivery = Make(1000);
+  std::vector<Event> pending;
+  const auto publish = [&] {
+    const Member& member = c.member(0);
+    const MembersView view(member.Members(), member.version(), member.contact());
+    delivery->Publish(&view, pending);
+  };
+  c.sim().SetHandler([&](const SimEvent& event) {
+    if (event.member != 0) return;
+    pending.push_back(event.event);
+    publish();
+  });
+  std::promise<void> asleep;
+  std::promise<void> awake;
+  std::vector<EventKind> heard;
+  std::string last;
+  std::promise<void> end;
+  const auto watch = delivery->Subscribe(
+      [&](const Event& event) {
+        heard.push_back(event.kind);
+        if (heard.size() == 1) {
+          asleep.set_value();
+          awake.get_future().wait();
+        }
+        if (event.kind == EventKind::kBroadcast) last = event.broadcast->bytes;
+        if (last == "end") end.set_value();
+      },
+      SubscribeFrom::kNow);
+  std::thread dispatcher([&] { delivery->Run(); });
+  const Duration since = c.now();
+  const std::size_t before = c.Events({.observer = 0}).size();
+  ASSERT_TRUE(c.sim().Order(0, Broadcast{"first", "0"}).ok());
+  asleep.get_future().wait();
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_TRUE(c.sim().Order(static_cast<SimId>(i) % 5, Broadcast{"k", std::to_string(i)}).ok());
+    ASSERT_TRUE(c.sim().Order(0, SetTag{"t", std::to_string(i)}).ok());
+    c.RunFor(5ms);
+  }
+  EXPECT_EQ(c.now() - since, 10s);
+  EXPECT_EQ(c.Count(EventKind::kSuspected), 0u);
+  const Delivery::Losses lost = delivery->losses();
+  EXPECT_GE(lost.events, 2000u);
+  EXPECT_GE(lost.resyncs, 2u) << "the queue has overflowed again and again";
+  ASSERT_TRUE(c.sim().Order(0, Broadcast{"last", "end"}).ok());
+  awake.set_value();
+  end.get_future().wait();
+  delivery->Stop();
+  dispatcher.join();
+  ASSERT_GE(heard.size(), 3u);
+  EXPECT_EQ(std::count(heard.begin(), heard.end(), EventKind::kResync), 1);
+  EXPECT_EQ(heard[1], EventKind::kResync) << "it stands where the lost ones were";
+  // Each event was told or counted as lost; the notice itself was published by nobody.
+  const std::size_t published = c.Events({.observer = 0}).size() - before;
+  EXPECT_EQ(heard.size() - 1 + lost.events, published);
+  EXPECT_EQ(delivery->view().Find("n0")->tags.at("t"), "1999");
+}
+
+// The same on real sockets, with an overflow by one.
+TEST(NodeDelivery, ExactlyOneResyncStandsForAllThatWaited) {
+  NodeOptions options;
+  options.event_queue = 8;
+  Config config;
+  config.name = "alone";
+  config.standalone = true;
+  const auto node = MustStart(config, options);
+  std::promise<void> asleep;
+  std::promise<void> awake;
+  std::mutex mutex;
+  std::vector<std::string> heard;
+  const auto watch = node->Subscribe([&](const Event& event) {
+    {
+      const std::lock_guard lock(mutex);
+      heard.push_back(event.kind == EventKind::kBroadcast ? event.broadcast->bytes : std::string(Name(event.kind)));
+    }
+    if (heard.size() > 1) return;
+    asleep.set_value();
+    awake.get_future().wait();
+  });
+  ASSERT_TRUE(node->Broadcast("k", "first", 60s).ok());
+  asleep.get_future().wait();
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(node->Broadcast("k", std::to_string(i), 60s).ok());
+  EXPECT_EQ(CounterOf(*node, "node_resyncs"), 0u) << "so many fit";
+  ASSERT_TRUE(node->Broadcast("k", "one too many", 60s).ok());
+  EXPECT_EQ(CounterOf(*node, "node_resyncs"), 1u);
+  EXPECT_EQ(CounterOf(*node, "node_events_lost"), 9u);
+  EXPECT_EQ(node->HeldBroadcasts(60s)->at(0).bytes, "one too many") << "what was lost is there to be read";
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(node->Broadcast("k", "after", 60s).ok());
+  awake.set_value();
+  ASSERT_TRUE(WaitFor([&] {
+    const std::lock_guard lock(mutex);
+    return heard.size() == 9;
+  }));
+  EXPECT_THAT(heard, ElementsAre("first", "resync", "after", "after", "after", "after", "after", "after", "after"));
 }
 
 }  // namespace

@@ -119,5 +119,58 @@ TEST(ServedRequestsTest, TheOldestAnswersOfAllGoWhereThereAreTooManyBytesTogethe
   EXPECT_FALSE(served.Find(kBeta, 3)->forgotten);
 }
 
+TEST(ServedRequestsTest, WhatWasForgottenIsPastAndWithItWhatCameBefore) {
+  ServedRequests served{MailLimits()};
+  EXPECT_FALSE(served.IsPast(kBeta, 7));
+  served.Answer(served.Take(kBeta, 7, kNow + 1s, 0), 0, {});
+  served.Take(kBeta, 5, kNow + 1h, 0);
+  EXPECT_FALSE(served.IsPast(kBeta, 7)) << "it is known";
+  EXPECT_EQ(served.Expired(kNow + 6s), nullptr);
+  EXPECT_TRUE(served.IsPast(kBeta, 7));
+  EXPECT_TRUE(served.IsPast(kBeta, 6));
+  EXPECT_FALSE(served.IsPast(kBeta, 8));
+  EXPECT_FALSE(served.IsPast(kGamma, 7));
+  EXPECT_NE(served.Find(kBeta, 5), nullptr) << "which is known and goes on";
+  served.SetPast(kBeta, 6);
+  EXPECT_EQ(served.past(kBeta), 7u) << "it never falls";
+  // Numbers go around.
+  served.SetPast(kGamma, 0xffffffff);
+  EXPECT_TRUE(served.IsPast(kGamma, 0xfffffff0));
+  EXPECT_FALSE(served.IsPast(kGamma, 1));
+}
+
+TEST(ServedRequestsTest, ACancellationWithoutRoomIsPast) {
+  MailLimits limits;
+  limits.known = limits.known_per_member = 1;
+  ServedRequests served(limits);
+  served.Take(kBeta, 1, kNow + 1s, 0);
+  served.TakeCancelled(kBeta, 2, kNow);
+  EXPECT_EQ(served.Find(kBeta, 2), nullptr);
+  EXPECT_TRUE(served.IsPast(kBeta, 2));
+}
+
+TEST(ServedRequestsTest, NumbersOfLivesThatAreGoneAreLetGoOfWhereThereAreMany) {
+  MailLimits limits;
+  limits.known = 100;
+  ServedRequests served(limits);
+  for (std::uint64_t life = 1; life <= 10'000; ++life) {
+    served.SetPast(life, 1);
+    served.BoundPast([&](std::uint64_t known) { return known + 20 > life; });
+    ASSERT_LE(served.past_size(), 101u);
+  }
+  EXPECT_TRUE(served.IsPast(10'000, 1));
+  // Where all of them are known they are kept; looking at them costs the same each, however many there are.
+  std::size_t looked = 0;
+  for (std::uint64_t life = 10'001; life <= 20'000; ++life) {
+    served.SetPast(life, 1);
+    served.BoundPast([&](std::uint64_t) {
+      ++looked;
+      return true;
+    });
+  }
+  EXPECT_GE(served.past_size(), 10'000u);
+  EXPECT_LT(looked, 30'000u);
+}
+
 }  // namespace
 }  // namespace nekton

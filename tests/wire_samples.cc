@@ -252,6 +252,7 @@ std::vector<WireSample> WireSamples() {
       {"mail_answer", false, MailWith(Letter::kAnswer, 0, 2), {}},
       {"mail_answer_full", false, MailWith(Letter::kAnswer, 8, 4), {}},
       {"mail_answer_other_life", false, MailWith(Letter::kAnswer, kCodeOtherLife, 0), {}},
+      {"mail_answer_late", false, MailWith(Letter::kAnswer, kCodeLate, 4), {}},
       {"mail_receipt", true, MailWith(Letter::kReceipt, 0, 0), {}},
       {"mail_receipt_cancel", false, MailWith(Letter::kReceipt, 1, 0), {}},
   };

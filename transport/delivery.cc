@@ -275,7 +275,17 @@ Delivery::Losses Delivery::losses() const {
   return losses_;
 }
 
+absl::StatusOr<Delivery::Place> Delivery::TakePlace() {
+  if (places_->fetch_add(1) >= options_.completions) {
+    places_->fetch_sub(1);
+    return absl::ResourceExhaustedError(absl::StrCat("overloaded: ", options_.completions,
+                                                     " calls wait for their callbacks (NodeOptions::callback_queue)"));
+  }
+  return Place(places_.get(), [places = places_](void*) { places->fetch_sub(1); });
+}
+
 Subscription Delivery::Subscribe(EventHandler handler, SubscribeFrom from) {
+  if (!handler) return {};
   auto subscriber = std::make_shared<Subscriber>();
   subscriber->handler = std::move(handler);
   {

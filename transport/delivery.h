@@ -5,6 +5,7 @@
 // All functions are thread-safe unless they say otherwise.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "phi/time.h"
 #include "swim/event.h"
 #include "transport/log.h"
@@ -37,7 +39,10 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
     LogSink log;            // may be empty
     // WaitJoined waits for so many members that are ACTIVE, self included; 0: for another one that is ACTIVE or SUSPECT.
     std::uint32_t expect = 0;
+    std::size_t completions = 8192;  // TakePlace() has so many
   };
+  // Given back when the last copy of it dies.
+  using Place = std::shared_ptr<void>;
   struct Losses {
     std::uint64_t events = 0;  // replaced by a kResync
     std::uint64_t resyncs = 0;
@@ -55,6 +60,10 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   void LeaveEnded(const absl::Status& status);  // the first call counts
   void Post(std::function<void()> completion);  // called after the events that were published before
 
+  // What bounds completions: who promises one takes a place for it, and lets it go when it was called or is dropped. So
+  // none is lost, and a call that would be one too many is refused: ResourceExhausted.
+  absl::StatusOr<Place> TakePlace();
+
   // The dispatcher. Run() returns after Stop(). Dispatch() calls what is waiting and returns; who changes something
   // that it is to tell, on another thread than the loop's, sees to it that the loop takes a turn.
   void Run();
@@ -68,7 +77,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
 
   MembersView view() const;
   Losses losses() const;
-  Subscription Subscribe(EventHandler handler, SubscribeFrom from);
+  Subscription Subscribe(EventHandler handler, SubscribeFrom from);  // null: nobody subscribes
   // `done` is called once the leave has ended. ResourceExhausted at kCompletionsMax; FailedPrecondition if stopped.
   absl::Status OnLeft(Completion done);
   // Both block: not for the dispatcher. Cancelled if stopped meanwhile; DeadlineExceeded.
@@ -107,6 +116,8 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   std::string JoinFailure(Duration timeout) const;
 
   const Options options_;
+  // Of its own, as places may outlive us.
+  const std::shared_ptr<std::atomic<std::size_t>> places_ = std::make_shared<std::atomic<std::size_t>>(0);
   mutable std::mutex mutex_;
   std::condition_variable work_;     // for Run()
   std::condition_variable idle_;     // a callback has returned

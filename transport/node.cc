@@ -92,10 +92,11 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions opt
   plan->wrap = std::move(options.wrap);
   if (options.event_queue == 0) return absl::InvalidArgumentError("event_queue = 0: must be at least 1");
   if (options.mail_queue == 0) return absl::InvalidArgumentError("mail_queue = 0: must be at least 1");
+  if (options.callback_queue == 0) return absl::InvalidArgumentError("callback_queue = 0: must be at least 1");
   absl::StatusOr<OwnLoop> loop = MakeLoop();
   if (!loop.ok()) return loop.status();
   auto delivery = std::make_shared<Delivery>(
-      Delivery::Options{options.event_queue, std::move(options.log), Expected(plan->config)});
+      Delivery::Options{options.event_queue, std::move(options.log), Expected(plan->config), options.callback_queue});
   auto core = NodeCore::Open(loop->get(), *std::move(plan), std::move(options.resolve), delivery, false);
   if (!core.ok()) return core.status();
   (*core)->mail().SetBound(options.mail_queue);
@@ -111,7 +112,9 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config confi
   plan->wrap = std::move(options.wrap);
   if (loop == nullptr) return absl::InvalidArgumentError("loop = null");
   if (options.mail_queue == 0) return absl::InvalidArgumentError("mail_queue = 0: must be at least 1");
-  auto delivery = std::make_shared<Delivery>(Delivery::Options{0, std::move(options.log), Expected(plan->config)});
+  if (options.callback_queue == 0) return absl::InvalidArgumentError("callback_queue = 0: must be at least 1");
+  auto delivery = std::make_shared<Delivery>(
+      Delivery::Options{0, std::move(options.log), Expected(plan->config), options.callback_queue});
   auto core = NodeCore::Open(loop, *std::move(plan), std::move(options.resolve), delivery, true);
   if (!core.ok()) return core.status();
   (*core)->mail().SetBound(options.mail_queue);
@@ -147,6 +150,7 @@ absl::Status Node::JoinAsync(std::vector<std::string> addresses, Duration timeou
                              std::function<void(const JoinReport&)> done) {
   if (absl::Status status = CheckSeeds(addresses); !status.ok()) return status;
   if (absl::Status status = CheckJoin(addresses, timeout); !status.ok()) return status;
+  if (absl::Status status = impl_->Place(done); !status.ok()) return status;
   auto post = [to = impl_->delivery, done = std::move(done)](const JoinReport& report) {
     if (done) to->Post([done, report] { done(report); });
   };

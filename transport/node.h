@@ -14,6 +14,10 @@
 //           never stops the protocol; if the queue overflows, what waited in it is replaced by one kResync event, and
 //           Members() is the truth.
 //   Attach: on the loop's thread. What blocks there blocks the node, and the node knows: it accuses nobody for it.
+//
+// The `done` of an asynchronous call has a place in a queue of NodeOptions::callback_queue from the call on until it has
+// returned. So none is ever lost to a slow callback; where there is no place left the call is refused with
+// ResourceExhausted, and nothing is done. (LeaveAsync has 1,024 places of its own.) A null `done` needs none.
 #pragma once
 
 #include <chrono>
@@ -61,19 +65,21 @@ struct NodeOptions {
   LogSink log;                      // lines in words, without a newline; none by default
   std::size_t event_queue = 16384;  // Start: events that wait for a slow handler; >= 1
   std::size_t mail_queue = 1024;    // messages and requests that wait for a slow handler; >= 1
-  ResolveFunction resolve;          // of seed names; empty: the system's resolver
+  // Calls with a `done` that has not been called yet; >= 1. Open requests are among them.
+  std::size_t callback_queue = 8192;
+  ResolveFunction resolve;  // of seed names; empty: the system's resolver
   // Puts something of your own around the transport (transport/transport.h): faults for a test, a count, another way
   // to send. It is given the node's own and returns what the node uses from then on. Called once, on the thread of the
   // caller, with the sockets open; what it returns lives, and dies, on the loop's thread. Empty: nothing. Not called when
   // standalone. InvalidArgument if it returns none.
   std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap = nullptr;
   // The authority of the group; by default there is none, and then there are no views, homes and leases.
-  LeaseConfig leases;
+  LeaseConfig leases = {};
   // Where this member keeps its view, if it is the authority: then it must be given. It is read in Start() or Attach(), and
   // written on a thread of its own.
-  std::shared_ptr<ViewStore> view_store;
+  std::shared_ptr<ViewStore> view_store = nullptr;
   // Is told what was decided about members, views and homes, as handlers are; empty: nobody. At most 4,096 wait for it.
-  std::function<void(const Evidence&)> evidence;
+  std::function<void(const Evidence&)> evidence = nullptr;
 };
 
 // What is to be done with a request for an object, and by which lease.
@@ -135,7 +141,8 @@ class Node {
   // How much of the group this member reaches, and whether it is isolated (swim/contact.h): Members().contact(). kIsolated
   // and kRejoined tell of the changes. It is no quorum.
   Contact contact() const;
-  // What is published after this call reaches the handler, in order. On a stopped node the handler is never called.
+  // What is published after this call reaches the handler, in order. On a stopped node the handler is never called. Null:
+  // nobody subscribes.
   [[nodiscard]] Subscription Subscribe(EventHandler handler, SubscribeFrom from = SubscribeFrom::kNow);
 
   // Further seeds, "host:port", for ever; after a leave without effect. Returns at once. InvalidArgument with all
@@ -167,8 +174,8 @@ class Node {
 
   // Hands in what the application has seen of members (swim/engine.h), to be debounced like our own probes. `done`, if
   // there is one, comes once with the engine's status, after the events that this caused, unless the node is stopped
-  // first (then it is dropped). If the returned status is not OK (stopped node; ResourceExhausted: 1,024 calls wait) it
-  // never comes. Legal everywhere.
+  // first (then it is dropped). If the returned status is not OK (stopped node; ResourceExhausted: 1,024 calls wait for
+  // the loop, or NodeOptions::callback_queue for their callbacks) it never comes. Legal everywhere.
   absl::Status ObserveAsync(std::vector<PeerObservation> observations,
                             std::function<void(const absl::Status&)> done = nullptr);
   // The same, and waits for the status. Errors and places as WaitJoined.

@@ -89,9 +89,19 @@ class Node::Impl {
   // The same for an order; its status, too.
   absl::Status Order(std::string_view what, Duration timeout, Command order);
   absl::Status OrderAsync(Command order, std::function<void(const absl::Status&)> done);
+  // Gives a completion, if there is one, its place in the queue, which it keeps until it was called or is dropped.
+  template <typename Result>
+  absl::Status Place(std::function<void(const Result&)>& done) {
+    if (!done) return absl::OkStatus();
+    absl::StatusOr<Delivery::Place> place = delivery->TakePlace();
+    if (!place.ok()) return place.status();
+    done = [place = *std::move(place), done = std::move(done)](const Result& result) { done(result); };
+    return absl::OkStatus();
+  }
   // Has the loop's thread find something out, and tells `done`, if there is one, after the events that led to it.
   template <typename Result, typename Work>
   absl::Status AskAsync(std::function<void(const Result&)> done, Work work) {
+    if (absl::Status status = Place(done); !status.ok()) return status;
     const auto result = std::make_shared<std::optional<Result>>();
     std::function<void()> told;
     if (done) {

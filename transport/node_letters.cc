@@ -44,7 +44,9 @@ absl::StatusOr<NodeMail::Errand> Node::Impl::Plan(std::string member, std::vecto
   errand.deadline = ReadClocks().boot + options.budget;
   errand.idempotent = options.idempotent;
   errand.reliable = reliable;
-  if (options.deadline_of != nullptr) NodeMail::OnBehalfOf(*options.deadline_of, errand);
+  if (options.deadline_of != nullptr && !NodeMail::OnBehalfOf(*options.deadline_of, errand)) {
+    return absl::InvalidArgumentError("deadline_of: it was moved away; ask before it is, or keep it elsewhere");
+  }
   return errand;
 }
 
@@ -91,6 +93,7 @@ absl::StatusOr<RequestId> Node::SendReliableAsync(std::string member, std::vecto
                                                   std::function<void(const absl::Status&)> done) {
   absl::StatusOr<NodeMail::Errand> errand = Impl::Plan(std::move(member), std::move(body), options, true);
   if (!errand.ok()) return errand.status();
+  if (absl::Status status = impl_->Place(done); !status.ok()) return status;
   NodeMail::Done told;
   if (done) told = [done = std::move(done)](const auto& answer) { done(answer.status()); };
   return impl_->core->mail().Begin(*std::move(errand), std::move(told));
@@ -104,6 +107,7 @@ absl::StatusOr<RequestId> Node::RequestAsync(std::string member, std::vector<std
                                              std::function<void(const absl::StatusOr<std::vector<std::byte>>&)> done) {
   absl::StatusOr<NodeMail::Errand> errand = Impl::Plan(std::move(member), std::move(body), options, false);
   if (!errand.ok()) return errand.status();
+  if (absl::Status status = impl_->Place(done); !status.ok()) return status;
   return impl_->core->mail().Begin(*std::move(errand), std::move(done));
 }
 

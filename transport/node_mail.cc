@@ -17,7 +17,44 @@ struct Responder::State {
   bool cancelled = false;
   bool answered = false;
   std::function<void()> on_cancel;
+  bool posted = false;  // a call of on_cancel waits for its turn
 };
+
+namespace {
+
+// The call of `on_cancel` that waits. It calls what is there when its turn comes; if that never comes it dies with it.
+class CancelCall {
+ public:
+  explicit CancelCall(std::shared_ptr<Responder::State> state) : state_(std::move(state)) {}
+  ~CancelCall() { Take(); }
+  CancelCall(const CancelCall&) = delete;
+  CancelCall& operator=(const CancelCall&) = delete;
+
+  void Make() {
+    if (const std::function<void()> callback = Take()) callback();
+  }
+
+ private:
+  std::function<void()> Take() {
+    std::function<void()> callback;
+    if (state_ == nullptr) return callback;
+    {
+      const std::lock_guard lock(state_->mutex);
+      state_->posted = false;
+      callback.swap(state_->on_cancel);
+    }
+    state_.reset();
+    return callback;
+  }
+
+  std::shared_ptr<Responder::State> state_;
+};
+
+void PostCancel(NodeMail& mail, std::shared_ptr<Responder::State> state) {
+  mail.Post([call = std::make_shared<CancelCall>(std::move(state))] { call->Make(); });
+}
+
+}  // namespace
 
 // ---- Responder
 
@@ -36,27 +73,31 @@ Responder::~Responder() {
   if (state_ != nullptr) Respond(absl::InternalError("the handler gave no answer"), {}).IgnoreError();
 }
 
-const std::string& Responder::member() const { return state_->member; }
-Instant Responder::deadline() const { return state_->deadline; }
-Duration Responder::remaining() const { return std::max(Duration::zero(), state_->deadline - ReadClocks().boot); }
+const std::string& Responder::member() const {
+  static const std::string nobody;
+  return state_ != nullptr ? state_->member : nobody;
+}
+
+Instant Responder::deadline() const { return state_ != nullptr ? state_->deadline : Instant{}; }
+Duration Responder::remaining() const { return std::max(Duration::zero(), deadline() - ReadClocks().boot); }
 
 bool Responder::cancelled() const {
+  if (state_ == nullptr) return true;
   const std::lock_guard lock(state_->mutex);
   return state_->cancelled || ReadClocks().boot >= state_->deadline;
 }
 
 void Responder::OnCancel(std::function<void()> callback) {
+  if (state_ == nullptr) return;
+  const auto mail = state_->mail.lock();
   {
     const std::lock_guard lock(state_->mutex);
-    if (state_->answered) return;
-    if (!state_->cancelled) {
-      state_->on_cancel.swap(callback);  // the old one dies outside the lock
-      return;
-    }
+    if (state_->answered || (state_->cancelled && mail == nullptr)) return;
+    state_->on_cancel.swap(callback);  // the old one dies outside the lock
+    if (!state_->cancelled || state_->posted || !state_->on_cancel) return;
+    state_->posted = true;
   }
-  const auto mail = state_->mail.lock();
-  if (mail == nullptr || !callback) return;
-  mail->Post(std::move(callback));
+  PostCancel(*mail, state_);
   mail->Call([](Driver&) {}).IgnoreError();  // a loop of the user's takes a turn; if calls wait, it does anyway
 }
 
@@ -74,6 +115,7 @@ absl::Status Responder::Fail(const absl::Status& status) {
 }
 
 absl::Status Responder::Respond(const absl::Status& status, std::vector<std::byte> body) {
+  if (state_ == nullptr) return absl::FailedPreconditionError("this responder was moved away");
   const auto mail = state_->mail.lock();
   if (mail == nullptr) return absl::FailedPreconditionError("the node is stopped");
   std::function<void()> dropped;
@@ -96,13 +138,15 @@ absl::Status Responder::Respond(const absl::Status& status, std::vector<std::byt
     return taken;
   }
   // It is as if nothing had been tried; who cancelled meanwhile found it answered.
-  const std::lock_guard lock(state_->mutex);
-  state_->answered = false;
-  if (!state_->cancelled) {
+  bool post = false;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->answered = false;
     state_->on_cancel.swap(dropped);
-  } else if (dropped) {
-    mail->Post(std::move(dropped));
+    post = state_->cancelled && !state_->posted && state_->on_cancel;
+    state_->posted |= post;
   }
+  if (post) PostCancel(*mail, state_);
   return taken;
 }
 
@@ -115,9 +159,11 @@ void NodeMail::Forget(std::uint64_t served) {
   serving_.erase(served);
 }
 
-void NodeMail::OnBehalfOf(const Responder& request, Errand& errand) {
+bool NodeMail::OnBehalfOf(const Responder& request, Errand& errand) {
+  if (request.state_ == nullptr) return false;
   errand.on_behalf_of = request.state_->id;
   errand.deadline = std::min(errand.deadline, request.state_->deadline);
+  return true;
 }
 
 absl::Status NodeMail::Send(std::string member, Bytes body) {
@@ -316,13 +362,13 @@ void NodeMail::HandCancelled(const Mail& mail) {
     serving_.erase(it);
   }
   if (state == nullptr) return;
-  std::function<void()> callback;
   {
     const std::lock_guard lock(state->mutex);
     state->cancelled = true;
-    if (!state->answered) callback.swap(state->on_cancel);
+    if (state->answered || state->posted || !state->on_cancel) return;
+    state->posted = true;
   }
-  if (callback) Post(std::move(callback));
+  PostCancel(*this, std::move(state));
 }
 
 // ---- NodeMail: handlers, and the end

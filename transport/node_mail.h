@@ -61,7 +61,7 @@ class NodeMail : public std::enable_shared_from_this<NodeMail> {
   void Close();
 
   // It is for that request: not later than its deadline, and cancelled with it.
-  static void OnBehalfOf(const Responder& request, Errand& errand);
+  static bool OnBehalfOf(const Responder& request, Errand& errand);  // false: it was moved away
   absl::Status Send(std::string member, Bytes body);
   // The id, by which it may be cancelled. If it is not OK `done` never comes.
   absl::StatusOr<std::uint64_t> Begin(Errand errand, Done done);

@@ -25,7 +25,7 @@ using RequestHandler = std::function<void(const Message& request, Responder resp
 // The one way to answer a request. Movable: keep it, and answer later, from any thread. One that is dropped unanswered
 // answers Internal, so that the caller does not wait in vain. It may outlive the node.
 //
-// All functions but moves are thread-safe. Of one that was moved away only assignment and the destructor are of use.
+// All functions but moves are thread-safe. One that was moved away is as if cancelled, and answers FailedPrecondition.
 class Responder {
  public:
   struct State;
@@ -42,7 +42,8 @@ class Responder {
   // stopped. Long work looks at it now and then.
   bool cancelled() const;
   // `callback` comes once, as other callbacks do, when the request is cancelled or its deadline passes before it is
-  // answered; if that has happened, soon. It takes the place of an earlier one. Not after Stop().
+  // answered; if that has happened, soon. It takes the place of an earlier one that has not come yet. Null: none. Not
+  // after Stop().
   void OnCancel(std::function<void()> callback);
 
   // Each may be called once; the answer is on its way when it returns OK. Errors: FailedPrecondition (it was answered, or
