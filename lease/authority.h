@@ -88,6 +88,8 @@ class Authority {
   // A head that somebody holds. One that this key signed and that is above ours, or another of the same epoch: our store is
   // behind, for good.
   void Saw(const ViewHead& head);
+  // The member that it runs in goes on under another generation, which the next view says.
+  void SetGeneration(std::uint64_t generation) { self_.generation = generation; }
 
   const View& view() const { return view_; }  // in force
   const ViewMember& self() const { return self_; }
@@ -120,7 +122,7 @@ class Authority {
   const SigningKey key_;
   const std::string label_;
   const LeaseTerms terms_;
-  const ViewMember self_;
+  ViewMember self_;
 
   View view_;
   std::map<std::string, Holder, std::less<>> holders_;      // of the view, but ourselves

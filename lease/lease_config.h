@@ -13,11 +13,11 @@
 namespace nekton {
 
 struct LeaseConfig {
-  std::string authority;              // the name of the member that is it; empty: there is none
-  PublicKey key;                      // what it signs is believed
-  std::optional<SigningKey> signing;  // in that member alone: the key that it signs with
-  LeaseTerms terms;                   // the same in all members; who has others is renewed nothing
-  std::vector<std::string> admit;     // in that member: who may join the view; empty: whoever is alive
+  std::string authority = {};                        // the name of the member that is it; empty: there is none
+  PublicKey key = {};                                // what it signs is believed
+  std::optional<SigningKey> signing = std::nullopt;  // in that member alone: the key that it signs with
+  LeaseTerms terms = {};                             // the same in all members; who has others is renewed nothing
+  std::vector<std::string> admit = {};               // in that member: who may join the view; empty: whoever is alive
 
   bool enabled() const { return !authority.empty(); }
 };

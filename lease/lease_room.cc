@@ -98,6 +98,16 @@ void LeaseRoom::End() {
   wake_ = kNever;
 }
 
+void LeaseRoom::NewLife(const Tick& now, std::uint64_t generation) {
+  self_.generation = generation;
+  leases_ = HomeLeases(self_.name, generation, config_.terms);
+  leases_.Install(view_);
+  pings_.clear();
+  asked_ = false;
+  next_ask_ = next_tick_ = wake_ = now.boot;
+  if (root_ != nullptr) root_->authority().SetGeneration(generation);
+}
+
 // --- a member and its authority
 
 // What was asked is asked again soon: an answer that is lost costs no lease.
@@ -291,7 +301,7 @@ void LeaseRoom::Install(const Tick& now, const View& view, LeaseOutput& out) {
     Note(now, JoinEvidence{JoinEvidence::State::kAccepted, self_.name, view_.epoch(), {}}, out);
   }
   if (was_in && !InView()) asked_ = false;
-  refused_.clear();
+  if (InView()) refused_.clear();
   next_ask_ = now.boot;  // so that the authority knows that we hold it
   if (root_ != nullptr) next_say_ = now.boot;
   wake_ = std::min(wake_, now.boot);

@@ -68,11 +68,14 @@ class LeaseRoom {
   Instant NextWake() const { return wake_; }
   // The head could not be said; it is said later.
   void NotSaid(const Tick& now);
+  // We took a higher generation, since another life of our name was known: what this life had ends, and it joins anew.
+  void NewLife(const Tick& now, std::uint64_t generation);
   // We leave, were displaced or expelled: all leases end, and nothing more is asked for.
   void End();
 
   // --- what is held
   const View& view() const { return view_; }  // epoch 0: none yet
+  std::uint64_t generation() const { return self_.generation; }
   const Homes& homes() const { return leases_.homes(); }
   const HomeLeases& leases() const { return leases_; }
   bool current() const { return leases_.authority(); }  // the authority is there
@@ -126,7 +129,7 @@ class LeaseRoom {
 
   const LeaseConfig config_;
   const std::string label_;
-  const ViewMember self_;
+  ViewMember self_;
   const Duration say_every_;  // before what was said is forgotten
   View stored_;
   View view_;

@@ -114,6 +114,11 @@ Instant Member::NextWake() const {
 void Member::After(const Tick& now, std::size_t told, Outbox& out) {
   if (room_ == nullptr || !begun_) return Decline(now, out);
   if (engine_.NextWake() == kNever) room_->End();
+  if (engine_.version() != version_) {
+    version_ = engine_.version();
+    const std::uint64_t generation = engine_.Self()->key.generation;
+    if (generation != room_->generation()) room_->NewLife(now, generation);
+  }
   const auto peers = [this](std::string_view name) { return Peer(name); };
   LeaseOutput output;
   for (int round = 0; round < kRoundsMax; ++round) {

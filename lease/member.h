@@ -87,6 +87,7 @@ class Member {
   Engine engine_;
   std::unique_ptr<LeaseRoom> room_;
   bool begun_ = false;
+  std::uint64_t version_ = 0;  // of the table, when our own row was last looked at
   std::vector<Evidence> evidence_;
   std::uint64_t evidence_lost_ = 0;
 };

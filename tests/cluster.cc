@@ -58,7 +58,10 @@ SimMemberOptions Cluster::OptionsOf(SimId id) const {
   options.leases.authority = "n0";
   options.leases.key = ClusterKey().public_key();
   options.leases.terms = terms_;
-  if (id == 0) options.leases.signing = ClusterKey();
+  if (id == 0) {
+    options.leases.signing = ClusterKey();
+    options.store = store_;
+  }
   return options;
 }
 

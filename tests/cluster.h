@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -83,6 +84,7 @@ class Cluster {
   // With an authority: the leases of a member that runs; that all live members hold this epoch; an object that `home` is
   // home to by the view of `observer`.
   LeaseRoom& leases(SimId id);
+  MemoryViewStore& store() { return *store_; }  // n0's
   testing::AssertionResult AllHold(std::uint64_t epoch, Duration limit);
   ObjectId ObjectOf(SimId home, SimId observer = 0, int nth = 0);
   bool MayCommit(SimId id);
@@ -115,6 +117,7 @@ class Cluster {
   bool record_;
   bool authority_;
   LeaseTerms terms_;
+  const std::shared_ptr<MemoryViewStore> store_ = std::make_shared<MemoryViewStore>();
 };
 
 }  // namespace nekton

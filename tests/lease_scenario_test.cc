@@ -1,6 +1,8 @@
 // Groups with an authority, on the simulator: views, homes and leases after joins, failures, splits and restarts.
+#include <array>
 #include <chrono>
-#include <set>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,7 +11,9 @@
 
 #include "lease/lease_message.h"
 #include "lease/view.h"
+#include "swim/notice.h"
 #include "tests/cluster.h"
+#include "tests/wire_samples.h"
 
 namespace nekton {
 namespace {
@@ -76,6 +80,278 @@ void RemovalReachesAll(std::size_t nodes) {
 TEST(LeaseScenarioTest, ARemovalReachesThree) { RemovalReachesAll(3); }
 TEST(LeaseScenarioTest, ARemovalReachesFive) { RemovalReachesAll(5); }
 TEST(LeaseScenarioTest, ARemovalReachesAHundred) { RemovalReachesAll(100); }
+
+TEST(LeaseScenarioTest, ASuspectStaysAndItsRecoveryChangesNoEpoch) {
+  Cluster c({.nodes = 5, .seed = 5, .authority = true});
+  Form(c);
+  const std::uint64_t epoch = EpochOf(c);
+  c.sim().ClearLog();
+  c.Pause(2);
+  ASSERT_TRUE(
+      c.RunUntil([&] { return c.Count({.kind = EventKind::kSuspected, .observer = 0, .subject = 2}) > 0; }, 20s));
+  EXPECT_EQ(c.leases(0).homes().HomeOf(c.ObjectOf(2)), "n2");
+  c.RunFor(500ms);
+  c.Resume(2);
+  c.RunFor(30s);
+  EXPECT_EQ(c.Count(EventKind::kFailed), 0u);
+  for (SimId id = 0; id < 5; ++id) EXPECT_EQ(EpochOf(c, id), epoch);
+  const std::string at = " node=n2 epoch=" + std::to_string(epoch);
+  EXPECT_THAT(Rows(c, 0, "suspect"), testing::ElementsAre("mesh-fail: suspect" + at));
+  EXPECT_THAT(Rows(c, 0, "recovered"), testing::ElementsAre("mesh-fail: recovered" + at));
+}
+
+// A frame with a broadcast of a head, as any member could send it.
+std::vector<std::byte> Forged(Cluster& c, SimId from, const ViewHead& head, std::uint64_t counter) {
+  Frame frame;
+  frame.type = FrameType::kGossip;
+  frame.label = LabelTag("");
+  frame.sender = MemberId(c.sim().name(from), c.sim().generation(from));
+  const auto bytes = EncodeViewHead(head);
+  const std::string key = InnerKey("n0");
+  BroadcastPart part;
+  part.key = key;
+  part.origin = "n0";
+  part.generation = c.sim().generation(0);
+  part.counter = counter;
+  part.left = 1h;
+  part.bytes = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return Encode(frame, {}, std::span(&part, 1));
+}
+
+TEST(LeaseScenarioTest, HeadsThatAreNotTheAuthoritysLastWordAreRefusedCountedAndTold) {
+  Cluster c({.nodes = 3, .seed = 3, .authority = true});
+  Form(c);
+  c.RunFor(10s);
+  const View view = c.leases(1).view();
+  std::array<std::byte, 32> seed{};
+  seed[5] = std::byte{9};
+  const ViewHead forged = SignView(SigningKey(seed), "", 77, view.members).head;
+  const ViewHead lower = SignView(ClusterKey(), "", view.epoch() - 1, view.members).head;
+  const ViewHead other = SignView(ClusterKey(), "", view.epoch(), {view.members[0]}).head;
+  std::uint64_t counter = 1000;
+  for (const ViewHead& head : {forged, lower, other}) {
+    c.sim().Inject(1, c.sim().address(2), Forged(c, 2, head, counter += 1000));
+    c.RunFor(5s);
+  }
+  EXPECT_EQ(c.leases(1).counters().bad_signature, 1u);
+  EXPECT_EQ(c.leases(1).counters().lower_epoch, 1u);
+  EXPECT_GE(c.leases(1).counters().other_digest, 1u);
+  EXPECT_EQ(Rows(c, 1, "reason=bad-signature").size(), 1u);
+  EXPECT_EQ(Rows(c, 1, "reason=lower-epoch").size(), 1u);
+  EXPECT_EQ(Rows(c, 1, "reason=other-digest").size(), 1u);
+  EXPECT_EQ(c.leases(1).view().head, view.head);
+  EXPECT_EQ(c.leases(2).view().head, view.head);
+  // Another signed word for the same epoch can only be of an authority with another store.
+  EXPECT_EQ(Rows(c, 0, "store-behind").size(), 1u);
+}
+
+// However fast the failure is found: the view that moves what it was home to waits for its write lease.
+void ARemovalWaits(const std::string& how) {
+  SCOPED_TRACE(how);
+  Cluster c({.nodes = 5, .seed = 11, .authority = true});
+  Form(c);
+  c.RunFor(10s);
+  const std::uint64_t epoch = EpochOf(c);
+  const std::uint64_t life = c.sim().generation(2);
+  // The last renewal, to a millisecond.
+  std::uint64_t renewals = c.leases(2).counters().renewals;
+  const auto renewed = [&] { return c.leases(2).counters().renewals > renewals; };
+  ASSERT_TRUE(c.sim().RunUntil(renewed, 5s, 1ms));
+  const Duration last = c.now();
+  c.RunFor(500ms);
+  const Duration fault = c.now();
+  if (how == "expel") {
+    ASSERT_TRUE(c.sim().Order(1, Expel{"n2"}).ok());
+  } else {
+    c.Crash(2, Port::kRefuses);
+  }
+  if (how == "restart") c.Restart(2);
+  const auto gone = [&] {
+    const ViewMember* its = c.leases(0).view().Find("n2");
+    return its == nullptr || its->generation != life;
+  };
+  const auto known = [&] {
+    const MemberPtr row = c.RowOf(0, 2);
+    return row == nullptr || row->key.generation != life || row->status == MemberStatus::kInactive;
+  };
+  ASSERT_TRUE(c.sim().RunUntil(known, 4s, 1ms)) << "it is found out soon";
+  EXPECT_LT(c.now(), last + 5s);
+  EXPECT_FALSE(gone());
+  ASSERT_TRUE(c.sim().RunUntil(gone, 20s, 1ms));
+  EXPECT_GE(c.now(), last - 2ms + LeaseTerms().write_wait());
+  EXPECT_LE(c.now(), last + LeaseTerms().write_wait() + 1100ms) << "and no longer";
+  EXPECT_EQ(EpochOf(c), epoch + 1);
+  EXPECT_GT(c.now(), fault);
+}
+TEST(LeaseScenarioTest, ARefusedPortWaitsForTheWriteLease) { ARemovalWaits("refused"); }
+TEST(LeaseScenarioTest, AnExpulsionWaitsForTheWriteLease) { ARemovalWaits("expel"); }
+TEST(LeaseScenarioTest, ARestartWaitsForTheWriteLease) { ARemovalWaits("restart"); }
+
+TEST(LeaseScenarioTest, OnlyWhatTheRemovedMemberWasHomeToMoves) {
+  Cluster c({.nodes = 5, .seed = 12, .authority = true});
+  Form(c);
+  std::map<ObjectId, std::string> before;
+  for (int i = 0; i < 1000; ++i) {
+    const ObjectId object = ObjectNamed(std::to_string(i));
+    before[object] = c.leases(1).Find(object).home;
+    c.leases(1).Decide(c.sim().Clock(1), {});
+  }
+  c.Crash(3);
+  ASSERT_TRUE(c.AllHold(EpochOf(c) + 1, 60s));
+  int moved = 0;
+  for (const auto& [object, home] : before) {
+    const std::string now = c.leases(1).Find(object).home;
+    EXPECT_NE(now, "n3");
+    EXPECT_TRUE(now == home || home == "n3");
+    moved += now != home ? 1 : 0;
+  }
+  EXPECT_GT(moved, 100);
+  EXPECT_EQ(Rows(c, 1, "stale_home=n3").size(), static_cast<std::size_t>(moved)) << "a fence for each";
+  EXPECT_EQ(c.leases(1).counters().fences, static_cast<std::uint64_t>(moved));
+}
+
+TEST(LeaseScenarioTest, WithoutItsAuthorityAGroupReadsOnAndCommitsNothing) {
+  Cluster c({.nodes = 5, .seed = 13, .authority = true});
+  Form(c);
+  const std::uint64_t epoch = EpochOf(c);
+  c.RunFor(10s);
+  c.Crash(0);
+  const Duration died = c.now();
+  const auto any_commits = [&] {
+    for (SimId id = 1; id < 5; ++id) {
+      if (c.MayCommit(id)) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(any_commits());
+  ASSERT_TRUE(c.RunUntil([&] { return !any_commits(); }, 10s));
+  EXPECT_LE(c.now() - died, LeaseTerms().write_usable() + 10ms);
+  c.RunFor(60s);
+  for (SimId id = 1; id < 5; ++id) {
+    EXPECT_TRUE(c.MayRead(id));
+    EXPECT_FALSE(c.MayCommit(id));
+    EXPECT_EQ(EpochOf(c, id), epoch) << "nobody else raises it";
+    EXPECT_THAT(Rows(c, id, "authority state=lost"),
+                testing::ElementsAre("mesh-fail: authority state=lost epoch=" + std::to_string(epoch) +
+                                     " root=n0 mutable=0 reads=lease"));
+  }
+  ASSERT_LT(c.now() - died, 100s);
+  c.Restart(0);
+  ASSERT_TRUE(c.AllHold(epoch + 1, 15s)) << "its own new life";
+  ASSERT_TRUE(c.RunUntil([&] { return c.MayCommit(0) && c.MayCommit(1) && c.MayCommit(4); }, 10s));
+  for (SimId id = 1; id < 5; ++id) EXPECT_EQ(Rows(c, id, "authority state=restored").size(), 1u);
+}
+
+TEST(LeaseScenarioTest, ReadsEndWithTheReadLease) {
+  Cluster c({.nodes = 3, .seed = 14, .authority = true});
+  Form(c);
+  c.Crash(0);
+  const Duration died = c.now();
+  ASSERT_TRUE(c.RunUntil([&] { return !c.MayRead(1) && !c.MayRead(2); }, 130s));
+  EXPECT_LE(c.now() - died, LeaseTerms().read_usable() + 10ms);
+  EXPECT_GT(c.now() - died, 110s);
+}
+
+TEST(LeaseScenarioTest, AnOlderStoreIsNoticedAndNothingIsWrittenFromIt) {
+  Cluster c({.nodes = 3, .seed = 15, .authority = true});
+  Form(c);
+  const View backup = *c.store().Read();
+  const SimId last = c.AddNode();
+  ASSERT_TRUE(c.RunUntil([&] { return c.leases(0).view().members.size() == 4 && c.MayCommit(last); }, 30s));
+  const std::uint64_t epoch = EpochOf(c);
+  ASSERT_GT(epoch, backup.epoch());
+  c.Crash(0);
+  c.RunFor(1s);
+  ASSERT_TRUE(c.store().Write(backup).ok());
+  c.Restart(0);
+  c.RunFor(60s);
+  EXPECT_EQ(Rows(c, 0, "store-behind").size(), 1u);
+  EXPECT_TRUE(c.leases(0).root()->authority().behind());
+  EXPECT_EQ(EpochOf(c, 0), backup.epoch());
+  EXPECT_EQ((*c.store().Read()).epoch(), backup.epoch()) << "it has written nothing";
+  for (SimId id = 1; id < 4; ++id) {
+    EXPECT_EQ(EpochOf(c, id), epoch);
+    EXPECT_FALSE(c.MayCommit(id));
+  }
+  EXPECT_FALSE(c.MayCommit(0));
+}
+
+TEST(LeaseScenarioTest, AnObjectMovesByTheAuthoritysWordAndBackWithTheNextView) {
+  Cluster c({.nodes = 4, .seed = 16, .authority = true});
+  Form(c);
+  const ObjectId object = c.ObjectOf(1);
+  EXPECT_EQ(c.sim().Move(2, object, "n3").code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(c.sim().Move(0, object, "n3").ok());
+  // Cut off from its new home, the old one serves it no more.
+  const auto state = [&](SimId id) { return const_cast<HomeLeases&>(c.leases(id).leases()).Find(object).state; };
+  ASSERT_TRUE(c.RunUntil([&] { return state(3) == HomeState::kActive; }, 10s));
+  EXPECT_EQ(state(1), HomeState::kDraining);
+  c.Crash(2);
+  ASSERT_TRUE(c.AllHold(EpochOf(c) + 1, 60s));
+  EXPECT_EQ(state(1), HomeState::kActive);
+  EXPECT_EQ(state(3), HomeState::kNotHome);
+  ASSERT_TRUE(c.RunUntil([&] { return c.MayCommit(1); }, 10s));
+}
+
+TEST(LeaseScenarioTest, WhoHasOtherTermsIsRenewedNothing) {
+  Cluster c({.nodes = 2, .seed = 17, .authority = true});
+  Form(c);
+  SimMemberOptions options;
+  options.leases.authority = "n0";
+  options.leases.key = ClusterKey().public_key();
+  options.leases.terms.write = 7s;
+  Config config = Config::Lan();
+  config.seeds = {"10.0.0.1:7946"};
+  const SimId other = c.AddNode(config, options);
+  c.RunFor(30s);
+  EXPECT_EQ(c.leases(0).view().members.size(), 2u);
+  EXPECT_GE(c.leases(0).counters().other_terms, 1u);
+  EXPECT_EQ(Rows(c, other, "state=refused").size(), 1u);
+}
+
+TEST(LeaseScenarioTest, OnlyWhoIsOnTheListIsAdmitted) {
+  Config config = Config::Lan();
+  config.seeds = {"10.0.0.1:7946"};
+  Cluster c({.nodes = 0, .seed = 18, .config = config, .authority = true});
+  SimMemberOptions root;
+  root.leases = {.authority = "n0", .key = ClusterKey().public_key(), .signing = ClusterKey(), .admit = {"n2"}};
+  SimMemberOptions member;
+  member.leases = {.authority = "n0", .key = ClusterKey().public_key()};
+  c.AddNode(config, root);
+  c.AddNode(config, member);
+  c.AddNode(config, member);
+  c.RunFor(30s);
+  EXPECT_EQ(c.leases(0).view().Find("n1"), nullptr);
+  EXPECT_NE(c.leases(0).view().Find("n2"), nullptr);
+  EXPECT_THAT(Rows(c, 1, "state=refused"), testing::ElementsAre(HasSubstr("reason=not%20on%20the%20list")));
+}
+
+// Cut in two: the side without the authority keeps its view, commits nothing, and comes back by itself.
+TEST(LeaseScenarioTest, ASplitHealsIntoOneView) {
+  Cluster c({.nodes = 6, .seed = 19, .authority = true});
+  Form(c);
+  const std::uint64_t epoch = EpochOf(c);
+  c.Partition({{0, 1, 2}, {3, 4, 5}});
+  ASSERT_TRUE(c.RunUntil([&] { return c.leases(0).view().members.size() == 3; }, 60s));
+  for (SimId id = 3; id < 6; ++id) {
+    EXPECT_EQ(EpochOf(c, id), epoch);
+    EXPECT_FALSE(c.MayCommit(id));
+    EXPECT_TRUE(c.MayRead(id));
+  }
+  EXPECT_TRUE(c.MayCommit(1));
+  c.Heal();
+  ASSERT_TRUE(c.RunUntil([&] { return c.leases(0).view().members.size() == 6; }, 60s));
+  ASSERT_TRUE(c.AllHold(EpochOf(c), 5s));
+  ASSERT_TRUE(c.RunUntil([&] { return c.MayCommit(3) && c.MayCommit(4) && c.MayCommit(5); }, 20s));
+}
+
+TEST(LeaseScenarioTest, WithAHeartbeatMeshToo) {
+  Cluster c({.nodes = 4, .seed = 20, .config = Config::Mesh(), .authority = true});
+  Form(c);
+  const std::uint64_t epoch = EpochOf(c);
+  c.Crash(3);
+  ASSERT_TRUE(c.AllHold(epoch + 1, 300s));
+}
 
 }  // namespace
 }  // namespace nekton

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/member_storm.h"
+
 namespace nekton {
 namespace {
 
@@ -50,6 +52,57 @@ bool Found(BrokenRule broken) {
   }
   return false;
 }
+
+// The same of composed members, failure detector and all.
+TEST(MemberStormTest, NoTwoMembersEverCommitToOneObject) {
+  MemberStormResult sum;
+  const std::uint64_t storms = 60;
+  for (std::uint64_t seed = 1; seed <= storms; ++seed) {
+    const MemberStormResult result = RunMemberStorm(seed);
+    for (const std::string& violation : result.violations) ADD_FAILURE() << "seed " << seed << ", " << violation;
+    EXPECT_TRUE(result.healed) << "seed " << seed;
+    sum.checks += result.checks;
+    sum.overlaps += result.overlaps;
+    sum.committable += result.committable;
+    sum.views += result.views;
+    sum.fences += result.fences;
+    sum.crashes += result.crashes;
+    sum.authority_crashes += result.authority_crashes;
+    sum.forgetful_restarts += result.forgetful_restarts;
+    sum.freezes += result.freezes;
+    sum.suspends += result.suspends;
+    sum.cuts += result.cuts;
+    sum.one_way_cuts += result.one_way_cuts;
+    sum.partitions += result.partitions;
+    sum.wall_steps += result.wall_steps;
+    sum.expulsions += result.expulsions;
+    sum.moves += result.moves;
+    sum.store_failures += result.store_failures;
+  }
+  for (const std::uint64_t count :
+       {sum.crashes, sum.authority_crashes, sum.freezes, sum.suspends, sum.cuts, sum.one_way_cuts, sum.partitions,
+        sum.wall_steps, sum.expulsions, sum.moves, sum.store_failures, sum.forgetful_restarts}) {
+    EXPECT_GT(count, storms / 4);
+  }
+  EXPECT_GT(sum.views, 5 * storms);
+  EXPECT_GT(sum.fences, 5 * storms);
+  EXPECT_GT(sum.committable, sum.checks) << "of three to five members more than one, on average";
+  RecordProperty("checks", std::to_string(sum.checks));
+  RecordProperty("committable", std::to_string(static_cast<double>(sum.committable) / static_cast<double>(sum.checks)));
+}
+
+// Does one of the first 60 storms find something?
+bool Found(BrokenGround ground) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    if (!RunMemberStorm(seed, ground).violations.empty()) return true;
+  }
+  return false;
+}
+
+TEST(MemberStormTest, ClocksThatAreWorseThanAllowedAreFound) { EXPECT_TRUE(Found(BrokenGround::kWildClocks)); }
+TEST(MemberStormTest, LeasesWithoutAMarginAreFound) { EXPECT_TRUE(Found(BrokenGround::kNoMargin)); }
+TEST(MemberStormTest, AStoreThatForgetsIsFound) { EXPECT_TRUE(Found(BrokenGround::kForgetfulStore)); }
+TEST(MemberStormTest, AnswersThatAreNotTheAuthoritysAreFound) { EXPECT_TRUE(Found(BrokenGround::kForgedAnswers)); }
 
 TEST(LeaseStormTest, AWriteLeaseThatIsCountedTooLongIsFound) { EXPECT_TRUE(Found(BrokenRule::kLongWriteLease)); }
 TEST(LeaseStormTest, ALeaseThatCountsFromTheAnswerIsFound) { EXPECT_TRUE(Found(BrokenRule::kCountsFromTheAnswer)); }
