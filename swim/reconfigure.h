@@ -17,15 +17,13 @@ namespace nekton {
 // changed holds from here on: no member is accused, or taken back, for it.
 //   detector, phi_threshold  what the detectors have learned stays (each is fed all the time), signals that were given
 //                            stand, and an attempt that waits for an answer keeps the later of its two deadlines
-//   period                   of probes at random alone. From the next period on; rounds that are open end as they were
-//                            planned. It stays a term of the group, but a member counts as having the period before
-//                            this one, too, until it is restarted: it lets in who has either, and is let in. Its holds
-//                            are as long as the longer of both would have them. For a group: reconfigure all members,
-//                            then change the files that they are started with; the next change once all have this
-//                            one. Nobody healthy is suspected for it. A period that becomes shorter, at most by
-//                            hearer_margin + 0.5 s at a time, is less time before a hold of members that have the old
-//                            one: until all have it, tolerated_pause and the half second that is added to it are as
-//                            much shorter
+//   period                   of probes at random alone; from the next period on, open rounds end as they were planned. It
+//     stays a term of the group, but until it is restarted a member counts as having the period before this one, too: it
+//     lets in who has either, and is let in; its holds are as long as the longer of both would have them. For a group:
+//     reconfigure all members, then change the files that they start with; the next change once all have this one.
+//     Nobody healthy is suspected for it. A period that gets shorter, at most by hearer_margin + 0.5 s at a time, leaves
+//     less time before a hold of a member that has the old one: until all have the new one, tolerated_pause and the
+//     half second that is added to it are as much shorter
 //   members_max              upwards alone
 //   mail                     what is open, or waits, beyond a lower limit stays so
 // Errors: InvalidArgument with every mistake, one a line, as Config::Validate() would have it with these values; then none

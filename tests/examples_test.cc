@@ -40,13 +40,23 @@ TEST_P(ExamplesTest, ExplainsItselfAndRefusesWhatItDoesNotKnow) {
   EXPECT_NE(RunExample(GetParam(), "--no-such-flag").status, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ExamplesTest, testing::Values("hello", "embed_uv", "bare_engine"));
+INSTANTIATE_TEST_SUITE_P(All, ExamplesTest, testing::Values("hello", "chat", "embed_uv", "bare_engine"));
 
 TEST(ExampleRunTest, HelloSeesAMemberComeAndGo) {
   const Ended run = RunExample("hello");
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output, HasSubstr("beta knows: alpha"));
   EXPECT_THAT(run.output, HasSubstr("hello: joined and left"));
+}
+
+TEST(ExampleRunTest, ChatTalksByAllTheWaysThatThereAre) {
+  const Ended run = RunExample("chat");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("alpha knows who shouts: beta"));
+  EXPECT_THAT(run.output, HasSubstr("the topic is plankton"));
+  EXPECT_THAT(run.output, HasSubstr("beta hears from alpha: hello"));
+  EXPECT_THAT(run.output, HasSubstr("alpha is answered: QUIET WORDS"));
+  EXPECT_THAT(run.output, HasSubstr("chat: everything arrived"));
 }
 
 TEST(ExampleRunTest, EmbedUvKeepsItsOwnTimerAndClosesItsLoop) {

@@ -250,7 +250,7 @@ TEST_F(DeliveryTest, ASubscriberThatSleepsTenSecondsHoldsUpNobody) {
   const auto delivery = Make(1000);
   std::vector<Event> pending;
   const auto publish = [&] {
-    const Member& member = c.member(0);
+    const auto& member = c.member(0);
     const MembersView view(member.Members(), member.version(), member.contact());
     delivery->Publish(&view, pending);
   };
