@@ -1,4 +1,4 @@
-// The command `nekton`: a member on real sockets, and whole groups in the simulator.
+// The command `nekton`: a member on real sockets, whole groups in the simulator, and the keys of an authority.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "examples/agent/agent.h"
+#include "examples/agent/keys.h"
 #include "examples/agent/sim.h"
 #include "examples/agent/words.h"
 
@@ -19,8 +20,10 @@ constexpr int kWrongArguments = 2;
 
 constexpr std::string_view kHelp = R"(usage: nekton COMMAND [option...]
 
-  agent    runs one member of a group and prints what happens in it
-  sim      runs a whole group on virtual time and a simulated network
+  agent       runs one member of a group and prints what happens in it
+  sim         runs a whole group on virtual time and a simulated network
+  keygen      makes the key of an authority
+  capability  signs the right to use an object
 
 "nekton COMMAND --help" explains the options.
 )";
@@ -55,12 +58,14 @@ int Command(std::string_view name, std::string_view help, const absl::StatusOr<O
 
 int Main(std::span<const char* const> arguments) {
   OpenStandardStreams();
-  if (arguments.size() < 2) return Refuse("", "the command is missing: agent or sim");
+  if (arguments.size() < 2) return Refuse("", "the command is missing: agent, sim, keygen or capability");
   const std::string_view command = arguments[1];
   const auto rest = arguments.subspan(2);
   if (command == "--help" || command == "-h" || command == "help") return Show(kHelp);
   if (command == "agent") return Command(command, kAgentHelp, ParseAgentOptions(rest), RunAgent);
   if (command == "sim") return Command(command, kSimHelp, ParseSimOptions(rest), RunSim);
+  if (command == "keygen") return Command(command, kKeygenHelp, ParseKeygenOptions(rest), RunKeygen);
+  if (command == "capability") return Command(command, kCapabilityHelp, ParseCapabilityOptions(rest), RunCapability);
   return Refuse("", absl::StrCat("unknown command ", Quoted(command)));
 }
 
