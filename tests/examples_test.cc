@@ -40,7 +40,7 @@ TEST_P(ExamplesTest, ExplainsItselfAndRefusesWhatItDoesNotKnow) {
   EXPECT_NE(RunExample(GetParam(), "--no-such-flag").status, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ExamplesTest, testing::Values("hello", "chat", "embed_uv", "bare_engine"));
+INSTANTIATE_TEST_SUITE_P(All, ExamplesTest, testing::Values("hello", "chat", "embed_uv", "bare_engine", "objects"));
 
 TEST(ExampleRunTest, HelloSeesAMemberComeAndGo) {
   const Ended run = RunExample("hello");
@@ -70,6 +70,14 @@ TEST(ExampleRunTest, BareEngineJoinsTwoMembersWithoutLibuv) {
   const Ended run = RunExample("bare_engine");
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output, HasSubstr("alpha knows 2 members, beta knows 2, and both have probed each other"));
+}
+
+TEST(ExampleRunTest, ObjectsAreTakenOverByAnother) {
+  const Ended run = RunExample("objects");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("alpha: mesh-fail: removed node=gamma"));
+  EXPECT_THAT(run.output, HasSubstr("alpha: mesh-route: fence object="));
+  EXPECT_THAT(run.output, HasSubstr("took over from gamma"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -24,11 +25,15 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "examples/agent/agent_leases.h"
 #include "examples/agent/console.h"
 #include "examples/agent/line_input.h"
 #include "examples/agent/words.h"
 #include "swim/event_json.h"
 #include "transport/node.h"
+#ifdef NEKTON_HAS_SQLITE
+#include "transport/store_sqlite_view.h"
+#endif
 
 namespace nekton {
 namespace {
@@ -38,6 +43,21 @@ constexpr int kInterruptedTwice = 130;
 
 std::string Text(const Address& address) { return address.ToString(); }
 
+// The clock of Evidence::at.
+Instant Now() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return Instant(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
+}
+
+absl::StatusOr<std::shared_ptr<ViewStore>> OpenStore(const std::string& path) {
+#ifdef NEKTON_HAS_SQLITE
+  return SqliteViewStore::Open(path);
+#else
+  return absl::UnimplementedError(absl::StrCat("--store ", path, ": this program was built without SQLite"));
+#endif
+}
+
 int Fail(std::string_view what) {
   std::fprintf(stderr, "nekton agent: %.*s\n", static_cast<int>(what.size()), what.data());
   return kFailed;
@@ -45,7 +65,8 @@ int Fail(std::string_view what) {
 
 class Agent {
  public:
-  explicit Agent(const AgentOptions& options) : options_(options), console_(options.json, options.config.name) {}
+  explicit Agent(const AgentOptions& options)
+      : options_(options), console_(options.json, options.config.name), printer_(&console_, options.evidence) {}
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -75,10 +96,12 @@ class Agent {
 
   const AgentOptions& options_;
   Console console_;
+  EvidencePrinter printer_;
   LineInput input_{STDIN_FILENO};
   int signals_ = -1;
   int notices_ = -1;  // an eventfd that the delivery thread writes
   std::unique_ptr<Node> node_;
+  std::optional<AgentLeases> leases_;
   Subscription watch_;
   std::thread join_waiter_;   // only with --join-timeout
   absl::Status join_status_;  // read after not_joined_
@@ -121,10 +144,21 @@ absl::Status Agent::Start() {
   // The seeds come after the subscription, so that what becomes of the very first attempt is heard.
   std::vector<std::string> seeds = std::move(config.seeds);
   config.seeds.clear();
-  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(std::move(config));
+  NodeOptions options;
+  options.leases = options_.leases;
+  options.evidence = [this](const Evidence& evidence) { printer_.Print(evidence); };
+  if (!options_.store.empty()) {
+    absl::StatusOr<std::shared_ptr<ViewStore>> store = OpenStore(options_.store);
+    if (!store.ok()) return store.status();
+    options.view_store = *std::move(store);
+  }
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(std::move(config), std::move(options));
   if (!node.ok()) return node.status();
   node_ = *std::move(node);
   PrintStarted();
+  const bool authority = options_.leases.enabled();
+  if (!authority) printer_.Print({Now(), DisabledEvidence{}});
+  leases_.emplace(node_.get(), &console_, &printer_, &options_.rights, authority);
   watch_ = node_->Subscribe([this](const Event& event) { OnEvent(event); }, SubscribeFrom::kSnapshot);
   if (!seeds.empty()) {
     if (absl::Status status = node_->Join(std::move(seeds)); !status.ok()) return status;
@@ -231,11 +265,13 @@ void Agent::OnLine(const std::string& line) {
   if (line == "tag" || line.starts_with("tag ")) return AnswerTag(line);
   if (line.starts_with("untag ")) return AnswerStatus("untag", line.substr(6), node_->EraseTag(line.substr(6)), "key");
   if (line == "broadcast" || line.starts_with("broadcast ")) return AnswerBroadcast(line);
+  if (leases_->OnLine(line)) return;
   if (line == "help") {
     const std::vector<std::string> commands = {
         "members",    "counters",      "explain NAME", "watch NAME MS LEVEL...", "unwatch NAME",
-        "level NAME", "tag KEY=VALUE", "untag KEY",    "broadcast KEY TEXT",     "leave",
-        "help"};
+        "level NAME", "tag KEY=VALUE", "untag KEY",    "broadcast KEY TEXT",     "routes",
+        "homes",      "stat OBJECT",   "get OBJECT",   "commit OBJECT TEXT",     "replay OBJECT",
+        "leave",      "help"};
     return console_.Print(absl::StrCat("commands: ", absl::StrJoin(commands, ", ")),
                           {{"answer", "help"}, {"commands", commands}});
   }

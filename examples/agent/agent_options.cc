@@ -2,9 +2,14 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "examples/agent/arguments.h"
+#include "examples/agent/keys.h"
+#include "examples/agent/speed.h"
 #include "examples/agent/words.h"
 
 namespace nekton {
@@ -30,6 +35,13 @@ Runs one member of a group and prints every event with its cause, one a line.
   --detector DETECTOR   fixed (default) or phi: when an attempt of a probe round, or a heartbeat, is overdue
   --probing PROBING     random (default): every other member in turn; staggered: five fixed ones, whose observers take
                         turns, so that no crash goes unprobed for longer than a period
+  --authority NAME      the member that writes the membership view and grants leases; without it there are none
+  --authority-key KEY   its public key (nekton keygen), 64 hexadecimal digits
+  --authority-secret FILE, --store FILE
+                        of that member alone: its secret (nekton keygen), and where it keeps its view
+  --capabilities FILE   lines of `nekton capability`: the objects that stat, get, commit, replay and homes are about
+  --evidence            prints every decision about members, the view and homes as a row of its own
+  --speed K             all times of the protocol divided by K, 1 to 8 (default 1); the same in all members
   --json                one JSON object a line, with "time" (wall clock, UTC) and "observer" (NAME); times in "at_ns"
                         are CLOCK_BOOTTIME
   --help                this text
@@ -37,7 +49,8 @@ Runs one member of a group and prints every event with its cause, one a line.
 Commands on standard input, one a line: members, counters, explain NAME, leave, help; watch NAME MS LEVEL... (asks the
 member for a pulse every MS milliseconds; an event tells when its level of suspicion passes a LEVEL), unwatch NAME,
 level NAME; tag KEY=VALUE, untag KEY (our own tags); broadcast KEY TEXT (to every member, which is told of the latest of
-each KEY).
+each KEY); with --authority also routes, homes, stat OBJECT, get OBJECT, commit OBJECT TEXT, and replay OBJECT (sends our
+last commit once more, as it was).
 Ctrl-C or SIGTERM leaves the group; a second one ends the process at once.
 Status: 0 after a leave, 1 failed, 2 wrong arguments, 130 ended by a second Ctrl-C.
 )";
@@ -53,7 +66,59 @@ absl::Status AddTag(std::string_view text, Config* config) {
   return added ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": key given twice"));
 }
 
-void Declare(Arguments* arguments, AgentOptions* options, std::string* profile) {
+// What is worked out when all is read.
+struct Named {
+  std::string profile = "lan";
+  std::string key;
+  std::string secret;
+  std::string capabilities;
+  double speed = 1;
+};
+
+void DeclareLeases(Arguments* arguments, AgentOptions* options, Named* named) {
+  arguments->Text("authority", &options->leases.authority);
+  arguments->Text("authority-key", &named->key);
+  arguments->Text("authority-secret", &named->secret);
+  arguments->Text("store", &options->store);
+  arguments->Text("capabilities", &named->capabilities);
+  arguments->Flag("evidence", &options->evidence);
+  arguments->One("speed", [named](std::string_view text) {
+    const bool number = absl::SimpleAtod(Absl(text), &named->speed) && named->speed >= 1 && named->speed <= kSpeedMax;
+    return number ? absl::OkStatus()
+                  : absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": must be from 1 to ", kSpeedMax));
+  });
+}
+
+// Keys, rights and the authority of this member.
+absl::Status FinishLeases(const Named& named, AgentOptions* options) {
+  LeaseConfig& leases = options->leases;
+  leases.terms = AtSpeed(leases.terms, named.speed);
+  if (!leases.enabled()) {
+    const bool any =
+        !named.key.empty() || !named.secret.empty() || !options->store.empty() || !named.capabilities.empty();
+    return any ? absl::InvalidArgumentError("--authority is missing") : absl::OkStatus();
+  }
+  const absl::StatusOr<PublicKey> key = ParsePublicKey(named.key);
+  if (!key.ok()) return absl::InvalidArgumentError(absl::StrCat("--authority-key ", key.status().message()));
+  leases.key = *key;
+  if (named.secret.empty() != options->store.empty()) {
+    return absl::InvalidArgumentError("--authority-secret and --store belong together");
+  }
+  if (!named.secret.empty()) {
+    const absl::StatusOr<SigningKey> secret = ReadKeyFile(named.secret);
+    if (!secret.ok()) return absl::InvalidArgumentError(absl::StrCat("--authority-secret ", secret.status().message()));
+    leases.signing = *secret;
+  }
+  if (!named.capabilities.empty()) {
+    absl::StatusOr<Rights> rights = ReadRights(named.capabilities);
+    if (!rights.ok()) return absl::InvalidArgumentError(absl::StrCat("--capabilities ", rights.status().message()));
+    options->rights = *std::move(rights);
+  }
+  const std::vector<std::string> problems = ProblemsOf(leases, options->config);
+  return problems.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));
+}
+
+void Declare(Arguments* arguments, AgentOptions* options, Named* named) {
   Config* config = &options->config;
   arguments->Text("name", &config->name);
   arguments->Text("bind", &config->bind);
@@ -63,7 +128,7 @@ void Declare(Arguments* arguments, AgentOptions* options, std::string* profile) 
     return absl::OkStatus();
   });
   arguments->Time("join-timeout", &options->join_timeout);
-  arguments->Text("profile", profile);
+  arguments->Text("profile", &named->profile);
   arguments->Text("label", &config->label);
   arguments->Each("tag", [config](std::string_view tag) { return AddTag(tag, config); });
   arguments->Count("generation", 1, std::numeric_limits<std::uint64_t>::max(), &config->generation);
@@ -84,6 +149,7 @@ void Declare(Arguments* arguments, AgentOptions* options, std::string* profile) 
   });
   arguments->Flag("standalone", &config->standalone);
   arguments->Flag("json", &options->json);
+  DeclareLeases(arguments, options, named);
 }
 
 }  // namespace
@@ -91,9 +157,9 @@ void Declare(Arguments* arguments, AgentOptions* options, std::string* profile) 
 absl::StatusOr<AgentOptions> ParseAgentOptions(std::span<const char* const> given) {
   // The first reading finds the profile, the second one changes it.
   AgentOptions options;
-  std::string profile = "lan";
+  Named named;
   Arguments arguments;
-  Declare(&arguments, &options, &profile);
+  Declare(&arguments, &options, &named);
   absl::Status status = arguments.Parse(given);
   if (!status.ok()) return status;
   options.help = arguments.help();
@@ -102,13 +168,16 @@ absl::StatusOr<AgentOptions> ParseAgentOptions(std::span<const char* const> give
   if (arguments.given("join-timeout") && options.join_timeout == Duration::zero()) {
     return absl::InvalidArgumentError("--join-timeout: must be above 0");
   }
-  const absl::StatusOr<Config> config = ProfileOf(profile);
+  const absl::StatusOr<Config> config = ProfileOf(named.profile);
   if (!config.ok()) return absl::Status(config.status().code(), absl::StrCat("--profile ", config.status().message()));
-  options = {.config = *config};
+  options = {};
+  options.config = AtSpeed(*config, named.speed);
+  named = {};
   Arguments again;
-  Declare(&again, &options, &profile);
+  Declare(&again, &options, &named);
   status = again.Parse(given);
   if (status.ok()) status = options.config.Validate();
+  if (status.ok()) status = FinishLeases(named, &options);
   if (!status.ok()) return absl::InvalidArgumentError(OneLine(status.message()));
   return options;
 }

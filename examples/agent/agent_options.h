@@ -2,9 +2,12 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "examples/agent/agent_leases.h"
+#include "lease/lease_config.h"
 #include "swim/config.h"
 
 namespace nekton {
@@ -12,6 +15,10 @@ namespace nekton {
 struct AgentOptions {
   Config config;            // valid
   Duration join_timeout{};  // 0: none
+  LeaseConfig leases;
+  std::string store;  // the file of the authority's view
+  Rights rights;
+  bool evidence = false;
   bool json = false;
   bool help = false;  // then nothing else is filled in
 };

@@ -56,6 +56,12 @@ void Console::Print(const Event& event, std::string_view note) {
   Write(text);
 }
 
+void Console::Print(const Evidence& evidence, std::string_view row) {
+  if (!json_) return Write(absl::StrCat(TimeColumn(evidence.at - started_), Absl(row)));
+  const std::string object = ToJson(evidence);
+  WriteObject(absl::StrCat(object.substr(1, object.size() - 2), ",\"row\":", Dump(Json(row))));
+}
+
 void Console::Print(std::string_view text, const Json& json) {
   if (!json_) return Write(absl::StrCat(TimeColumn(BootTime() - started_), Absl(text)));
   const std::string object = Dump(json);

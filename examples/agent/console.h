@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lease/evidence.h"
 #include "phi/time.h"
 #include "swim/event.h"
 
@@ -29,6 +30,8 @@ class Console {
 
   // `note` follows the words of the event; as JSON it is the key "note".
   void Print(const Event& event, std::string_view note = {});
+  // `row`: Row(evidence); as JSON it is the key "row".
+  void Print(const Evidence& evidence, std::string_view row);
   // What is no event: `text` for people, one line or several; else the members of `json`, an object.
   void Print(std::string_view text, const Json& json);
   // Standard output is closed, or full.
