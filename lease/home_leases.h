@@ -87,6 +87,8 @@ class HomeLeases {
   // Until MayCommit() ends, as things stand; zero: it does not hold.
   Duration WriteLeft(const Tick& now) const;
   Duration ReadLeft(const Tick& now) const;
+  // It was renewed once, and has not been for so long that it has run out.
+  bool WriteRanOut(const Tick& now) const { return renewed_ && Left(now, terms_.write_usable()) < Duration::zero(); }
 
   std::uint64_t epoch() const { return homes_.epoch(); }
   std::uint64_t settled() const { return settled_; }

@@ -66,6 +66,7 @@ void LeaseRoom::Turn(const Tick& now, LeasePeers peers, std::uint64_t version, L
     if (!root_->authority().behind()) leases_.RenewOwn(now, root_->authority().settled());
   } else {
     if (news) NoticeContact(now, peers, out);
+    if (leases_.WriteRanOut(now)) SetContact(now, false, out);
     if (alive_ && now.boot >= next_ask_) Ask(now, peers, out);
     if (wanted_ > view_.epoch() && fetching_ == 0 && now.boot >= next_fetch_) Fetch(now, peers, out);
   }
@@ -83,6 +84,7 @@ void LeaseRoom::Reschedule(const Tick& now) {
     return;
   }
   if (alive_) wake_ = std::min(wake_, next_ask_);
+  if (leases_.authority()) wake_ = std::min(wake_, Later(now.boot, leases_.WriteLeft(now) + Duration(1)));
   if (wanted_ > view_.epoch() && fetching_ == 0) wake_ = std::min(wake_, next_fetch_);
 }
 

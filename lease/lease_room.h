@@ -5,8 +5,9 @@
 //   pings and their answers; it fetches the view from the authority, or, where that does not answer, from another member.
 // - While it is in no view it asks to join one, and what is alive in SWIM owns nothing until it does. In one it pings the
 //   authority every third of a write lease, and more often while it has no answer.
-// - The authority is lost when the failure detector says so, and there again with the first renewal after that. Without
-//   it no commit passes, no epoch rises and no home moves here.
+// - The authority is lost when the failure detector says so, or when the write lease has run out unrenewed: a member that
+//   probes and hears nobody at all believes for long that it is deaf. It is there again with the first renewal after that.
+//   Without it no commit passes, no epoch rises and no home moves here.
 //
 // Pure, as the engine (swim/engine.h): time and messages in, LeaseOutput out. Not thread-safe.
 #pragma once

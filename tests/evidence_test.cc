@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <regex>
 #include <sstream>
@@ -14,6 +15,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "tests/cluster.h"
 
 namespace nekton {
 namespace {
@@ -268,6 +271,40 @@ TEST(EvidenceTest, NoNameBreaksARow) {
   for (const std::string& name : Split(parsed->fields.back().second, ',')) back.push_back(Unescaped(name));
   EXPECT_EQ(back, names);
   EXPECT_TRUE(Json::accept(ToJson(At(view))));
+}
+
+// Who probes and hears nobody at all believes that it is deaf, and declares nobody dead for long; it says what it is worth
+// without the authority as soon as its write lease has run out.
+TEST(EvidenceTest, AnIsolatedMemberOfThreeSaysThatTheAuthorityIsLost) {
+  using namespace std::chrono_literals;
+  Cluster c({.nodes = 3, .seed = 5, .authority = true});
+  const auto formed = [&] { return c.leases(2).view().members.size() == 3 && c.MayCommit(2); };
+  ASSERT_TRUE(c.RunUntil(formed, 60s));
+  c.RunFor(5s);
+  const std::uint64_t epoch = c.leases(2).view().epoch();
+  const Duration begin = c.now();
+  c.Partition({{0, 1}, {2}});
+  ASSERT_TRUE(c.RunUntil([&] { return !c.leases(2).current(); }, 6s));
+  EXPECT_GT(c.now() - begin, 3s) << "it had been renewed at most a third of a lease before";
+  EXPECT_FALSE(c.MayCommit(2));
+  const auto rows = [&](const std::string& begins) {
+    std::vector<std::string> found;
+    for (const SimEvidence& evidence : c.sim().evidence()) {
+      const std::string row = Row(evidence.evidence);
+      if (evidence.member == 2 && row.starts_with(begins)) found.push_back(row);
+    }
+    return found;
+  };
+  EXPECT_EQ(rows("mesh-fail: authority"),
+            std::vector<std::string>{"mesh-fail: authority state=lost epoch=" + std::to_string(epoch) +
+                                     " root=n0 mutable=0 reads=lease"});
+  c.RunFor(30s);
+  EXPECT_EQ(c.leases(2).view().epoch(), epoch);
+  EXPECT_THAT(rows("mesh-fail: removed"), testing::IsEmpty());
+  c.Heal();
+  ASSERT_TRUE(c.RunUntil([&] { return c.leases(2).current() && c.leases(2).view().members.size() == 3; }, 60s));
+  EXPECT_EQ(rows("mesh-fail: authority").size(), 2U);
+  EXPECT_THAT(rows("mesh-fail: authority").back(), testing::HasSubstr("state=restored"));
 }
 
 }  // namespace
