@@ -1,6 +1,11 @@
 // The command `nekton`, run as its users run it.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -98,6 +103,20 @@ TEST(CommandTest, WrongArgumentsAreOneLineAndStatus2) {
       {{"agent", "--name", "a", "--bootstrap-expect", "few"}, "--bootstrap-expect \"few\""},
       {{"agent", "--name", "a", "--standalone", "--join", "10.0.0.1:1"}, "a standalone node joins nobody"},
       {{"agent", "--name", "a", "--standalone", "--bootstrap-expect", "2"}, "a standalone node is alone for good"},
+      {{"agent", "--name", "a", "--speed", "9"}, "--speed \"9\": must be from 1 to 8"},
+      {{"agent", "--name", "a", "--store", "x"}, "--authority is missing"},
+      {{"agent", "--name", "a", "--authority", "a"},
+       "--authority-key public key \"\": must have 64 hexadecimal digits"},
+      {{"agent", "--name", "a", "--authority", "b", "--authority-key", std::string(64, '0'), "--store", "x"},
+       "--authority-secret and --store belong together"},
+      {{"agent", "--name", "a", "--authority", "a", "--authority-key", std::string(64, '0'), "--authority-secret",
+        "/no/key", "--store", "x"},
+       "key file \"/no/key\": No such file"},
+      {{"agent", "--name", "a", "--authority", "b", "--authority-key", std::string(64, '0'), "--capabilities", "/none"},
+       "--capabilities \"/none\": cannot be read"},
+      {{"keygen"}, "--out is missing"},
+      {{"capability", "--key", "k", "--object", "a b"}, "--object \"a b\""},
+      {{"capability", "--key", "k", "--object", "a", "--operations", "stat,eat"}, "must be stat, commit or both"},
       {{"sim", "--nodes", "1"}, "--nodes \"1\": must be a whole number from 2 to 10000"},
       {{"sim", "--loss", "1.5"}, "--loss \"1.5\": must be a probability"},
       {{"sim", "--seconds", "0"}, "--seconds: must be above 0"},
@@ -207,7 +226,7 @@ TEST(AgentTest, AnswersCommands) {
   int served = 0;
   for (int i = 0; i < 1000 && served == 0; ++i) served = alpha.Ask("counters")["counters"].value("syncs_served", -1);
   EXPECT_GE(served, 1);
-  EXPECT_EQ(alpha.Ask("help")["commands"].size(), 11U);
+  EXPECT_EQ(alpha.Ask("help")["commands"].size(), 17U);
   alpha.Write("dance\n");
   EXPECT_EQ(alpha.Next("answer", "unknown")["command"], "dance");
   alpha.Write("leave\n");
@@ -373,6 +392,124 @@ TEST(AgentTest, SpeaksToPeople) {
   alpha.Signal(SIGINT);
   EXPECT_TRUE(alpha.LineWith("leave done, heard by 0 members").has_value());
   EXPECT_EQ(alpha.Wait(), 0);
+}
+
+Words WithCommand(const std::string& command, Words words) {
+  words.insert(words.begin(), command);
+  return words;
+}
+
+// A directory of its own with an authority's key and rights to two objects.
+class AuthorityTest : public testing::Test {
+ protected:
+  AuthorityTest() {
+    std::string name = testing::TempDir() + "nekton-agent-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    directory_ = name;
+    const Finished made = Nekton({"keygen", "--out", File("key")});
+    key_ = made.out.substr(0, made.out.find('\n'));
+    std::ofstream rights(File("rights"));
+    for (const char* object : {"ledger", "index"}) {
+      rights << Nekton({"capability", "--key", File("key"), "--object", object}).out;
+    }
+  }
+  ~AuthorityTest() override {
+    for (const char* file : {"key", "rights", "view.db", "view.db-wal"}) std::filesystem::remove(File(file));
+    std::filesystem::remove(directory_);
+  }
+  std::string File(const std::string& name) const { return directory_ + "/" + name; }
+  Words Root(Words more = {}) const {
+    Words words = {"--authority",     "alpha",
+                   "--authority-key", key_,
+                   "--evidence",      "--authority-secret",
+                   File("key"),       "--store",
+                   File("view.db"),   "--capabilities",
+                   File("rights")};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  std::string directory_;
+  std::string key_;
+};
+
+TEST_F(AuthorityTest, KeysAreSecretAndNeverOverwritten) {
+  EXPECT_THAT(key_, testing::MatchesRegex("[0-9a-f]{64}"));
+  struct stat info {};
+  ASSERT_EQ(stat(File("key").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600U);
+  const Finished again = Nekton({"keygen", "--out", File("key")});
+  EXPECT_EQ(again.status, 1);
+  EXPECT_THAT(again.err, HasSubstr("File exists"));
+  chmod(File("key").c_str(), 0644);
+  const Finished open = Nekton({"capability", "--key", File("key"), "--object", "ledger"});
+  EXPECT_EQ(open.status, 1);
+  EXPECT_THAT(open.err, HasSubstr("others can read it"));
+}
+
+TEST_F(AuthorityTest, AnswersRoutesAndHomesAndUsesObjects) {
+  Agent alpha("alpha", Root());
+  const Json joined = alpha.Next("evidence", "joined");
+  EXPECT_THAT(
+      joined["row"].get<std::string>(),
+      testing::MatchesRegex("mesh-fail: joined node=alpha epoch=1 members=1 digest=[0-9a-f]{32} snapshot=alpha"));
+  const Json homes = alpha.Ask("homes");
+  EXPECT_EQ(homes["epoch"], 1);
+  EXPECT_EQ(homes["members"], Json({"alpha"}));
+  ASSERT_EQ(homes["homes"].size(), 2U);
+  EXPECT_EQ(homes["homes"][0]["name"], "ledger");
+  EXPECT_EQ(homes["homes"][0]["home"], "alpha");
+  EXPECT_EQ(homes["homes"][0]["state"], "active");
+  EXPECT_EQ(alpha.Ask("replay ledger")["message"], "this service has committed nothing to the object");
+  const Json commit = alpha.Ask("commit ledger all that follows");
+  EXPECT_EQ(commit["status"], "served");
+  EXPECT_EQ(commit["version"], 1);
+  EXPECT_THAT(commit["row"].get<std::string>(),
+              HasSubstr(" home=alpha epoch=1 attempts=1 moved=0 timeouts=0 op=commit "));
+  EXPECT_EQ(alpha.Ask("get ledger")["value"], "all that follows");
+  EXPECT_EQ(alpha.Ask("replay ledger")["version"], 1) << "the first answer again, and no second commit";
+  EXPECT_EQ(alpha.Ask("stat index")["version"], 0);
+  EXPECT_THAT(alpha.Ask("stat other")["message"].get<std::string>(), HasSubstr("needs an object of --capabilities"));
+  const Json routes = alpha.Ask("routes");
+  EXPECT_EQ(routes["authority"]["state"], "current");
+  EXPECT_EQ(routes["authority"]["mutable"], true);
+  EXPECT_EQ(routes["routes"].size(), 2U);
+  EXPECT_EQ(routes["counters"]["commits"], 1);
+  EXPECT_EQ(routes["counters"]["last_replay"], "replay");
+  EXPECT_THAT(routes["rows"][0].get<std::string>(),
+              StartsWith("mesh-route: authority state=current epoch=1 mutable=1 "));
+}
+
+TEST_F(AuthorityTest, GoesOnFromItsStoreAfterSigkill) {
+  {
+    Agent alpha("alpha", Root());
+    alpha.Next("evidence", "joined");
+    alpha.Signal(SIGKILL);
+    EXPECT_EQ(alpha.Wait(), 128 + SIGKILL);
+  }
+  Agent again("alpha", Root());
+  const Json joined = again.Next("evidence", "joined");
+  EXPECT_GT(joined["epoch"], 0);
+  Json homes;
+  do {
+    homes = again.Ask("homes");
+  } while (homes["epoch"] == 1);
+  EXPECT_EQ(homes["epoch"], 2) << "its new life is a step of the epoch";
+}
+
+TEST_F(AuthorityTest, SaysThatAnotherHasTheStore) {
+  Agent alpha("alpha", Root());
+  const Finished other = Nekton(WithCommand("agent", Root({"--name", "alpha", "--bind", "127.0.0.1:0"})));
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, HasSubstr("in use, perhaps by another process"));
+}
+
+TEST(AgentTest, WithoutAnAuthorityItSaysSo) {
+  Agent alpha("alpha", {"--evidence"});
+  EXPECT_EQ(alpha.Next("evidence", "disabled")["row"], "mesh-fail: disabled reason=config");
+  for (const char* command : {"routes", "homes"}) {
+    EXPECT_EQ(alpha.Ask(command)["message"], "this member has no authority (--authority)");
+  }
 }
 
 }  // namespace

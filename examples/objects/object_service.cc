@@ -122,11 +122,14 @@ void ObjectService::State::Send(const ErrandPtr& errand, const std::string& home
 
 void ObjectService::State::SendFar(const ErrandPtr& errand, const std::string& home) {
   ResultEvidence& told = errand->result.evidence;
+  // By a view that nobody can tell us the successor of: its homes may be none any more, and those that we reach without
+  // the authority are as badly off as we are.
+  const bool current = node.view()->current;
+  if (!current && told.operation == Operation::kCommit) return End(errand, "no-authority");
   const MemberPtr member = node.Members().Find(home);
-  const bool there =
-      member != nullptr && (member->status == MemberStatus::kActive || member->status == MemberStatus::kSuspect);
-  // By a view that nobody can tell us the successor of: a home that does not answer may be none any more.
-  if (!there) return End(errand, node.view()->current ? "unreachable" : "no-authority");
+  if (member == nullptr || (member->status != MemberStatus::kActive && member->status != MemberStatus::kSuspect)) {
+    return End(errand, current ? "unreachable" : "no-authority");
+  }
   ++told.attempts;
   RequestOptions options;
   options.budget = std::max<Duration>(errand->deadline - BootTime(), std::chrono::milliseconds(1));
