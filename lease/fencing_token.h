@@ -25,8 +25,6 @@ struct FencingToken {
   static constexpr FencingToken Of(std::uint16_t era, std::uint64_t counter) {
     return {(std::uint64_t{era} << kCounterBits) | (counter & ((std::uint64_t{1} << kCounterBits) - 1))};
   }
-  // The first token of the next era.
-  constexpr FencingToken NextEra() const { return Of(static_cast<std::uint16_t>(era() + 1), 0); }
   friend constexpr auto operator<=>(const FencingToken&, const FencingToken&) = default;
 };
 

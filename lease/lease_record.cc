@@ -59,10 +59,6 @@ absl::StatusOr<LeaseRecord> DecodeLeaseRecord(std::string_view text) {
   return record;
 }
 
-std::uint64_t RevisionAfterRestore(std::uint64_t revision) {
-  return ((revision >> FencingToken::kCounterBits) + 1) << FencingToken::kCounterBits;
-}
-
 std::string AfterRestore(const std::string& value, std::uint16_t era, Duration longest) {
   LeaseRecord record;
   if (!value.empty()) {
@@ -70,7 +66,7 @@ std::string AfterRestore(const std::string& value, std::uint16_t era, Duration l
     if (!there.ok()) return value;
     record = *std::move(there);
   }
-  record.token = std::max(record.token.NextEra(), FencingToken::Of(era, 0));
+  record.token = std::max(record.token, FencingToken::Of(era, 0));
   record.duration = std::clamp(std::max(record.duration, longest), kLeaseDurationMin, kLeaseDurationMax);
   record.generation = 0;
   record.nonce = ~record.nonce;

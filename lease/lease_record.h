@@ -39,11 +39,12 @@ absl::StatusOr<LeaseRecord> DecodeLeaseRecord(std::string_view text);
 
 // ---- A store of leases that was restored from a backup ----
 // Who holds a lease by now may not stand in it. So each counts as held by somebody unknown, for its duration or
-// `longest`, whichever is longer, also those that are not in the backup; and tokens and versions go on in the next era
-// (the number of restores), above all that the lost store may have given.
+// `longest`, whichever is longer, also those that are not in the backup; and tokens and versions go on in `era`, above
+// all that the lost store may have given. The era is the operator's to count: of two restores from one backup the second
+// needs a higher one, and the backup cannot know.
 
-// The first revision of the next era.
-std::uint64_t RevisionAfterRestore(std::uint64_t revision);
+constexpr std::uint16_t EraOf(std::uint64_t revision) { return FencingToken{revision}.era(); }
+constexpr std::uint64_t FirstRevisionOf(std::uint16_t era) { return FencingToken::Of(era, 0).value; }
 // The value to put in the place of `value`; what is no lease record stays, but an empty one becomes one.
 std::string AfterRestore(const std::string& value, std::uint16_t era, Duration longest);
 

@@ -23,9 +23,8 @@ RegisterAnswer MemoryTable::Do(const RegisterRequest& request) {
   return {.verdict = Verdict::kYes, .version = request.value ? revision_ : kAbsent, .value = {}, .why = {}};
 }
 
-void MemoryTable::BeginAfterRestore(Duration longest_lease) {
-  revision_ = RevisionAfterRestore(revision_);
-  const std::uint16_t era = static_cast<std::uint16_t>(revision_ >> FencingToken::kCounterBits);
+void MemoryTable::BeginAfterRestore(std::uint16_t era, Duration longest_lease) {
+  revision_ = FirstRevisionOf(era);
   for (auto& [key, entry] : entries_) {
     if (entry.value) entry.value = AfterRestore(*entry.value, era, longest_lease);
     entry.version = ++revision_;

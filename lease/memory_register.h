@@ -22,9 +22,9 @@ class MemoryTable {
   RegisterAnswer Do(const RegisterRequest& request);  // kYes or kNo, at once
   RegisterAnswer Read(const std::string& key) const;
   std::uint64_t revision() const { return revision_; }
-  // This table is a copy that was kept as a backup; now it is the table. Versions of the lost one come not again; each
-  // lease counts as held, also those that are not in the backup: AfterRestore (lease/lease_record.h).
-  void BeginAfterRestore(Duration longest_lease);
+  // This table is a copy that was kept as a backup; now it is the table: see AfterRestore (lease/lease_record.h). `era`
+  // must be above all before.
+  void BeginAfterRestore(std::uint16_t era, Duration longest_lease);
 
  private:
   struct Entry {

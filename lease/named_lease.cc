@@ -119,8 +119,8 @@ void NamedLease::Acquire(const Tick& now, LeaseOutbox& out) {
 
 bool NamedLease::Release(const Tick& now, LeaseOutbox& out) {
   Begin(now);
-  CheckHold(out);
   wanted_ = false;
+  if (held_ && Left() < Duration::zero()) Lose(LossReason::kExpired, out);
   if (!releasing_ && held_) {
     if (held_->hold) held_->hold->End();
     releasing_ = Releasing{.record = held_->record, .until = held_->base + options_.duration};
@@ -203,7 +203,7 @@ void NamedLease::Step(LeaseOutbox& out) {
 
 void NamedLease::CheckHold(LeaseOutbox& out) {
   if (!held_) return;
-  const Duration left = usable_ - (longer_ - held_->base);
+  const Duration left = Left();
   if (left < Duration::zero()) {
     Lose(LossReason::kExpired, out);
     return;
@@ -396,8 +396,7 @@ void NamedLease::Renewed(const LeaseRecord& record, Duration base) {
   held_->record = record;
   held_->base = std::max(held_->base, base);
   held_->renew_at = base + options_.duration / 3;
-  const Duration left = usable_ - (longer_ - held_->base);
-  if (left > options_.notice) held_->noticed = false;
+  if (Left() > options_.notice) held_->noticed = false;
 }
 
 void NamedLease::Lose(LossReason reason, LeaseOutbox& out) {
@@ -434,8 +433,10 @@ Instant NamedLease::NextOf() const {
   const auto by_longer = [&](Duration when) { by(now_.boot + std::max(Duration::zero(), when - longer_)); };
   if (pending_) by(pending_->give_up);
   if (releasing_) {
-    by_longer(releasing_->until + kNanosecond);
-    if (!pending_) by(retry_at_);
+    if (!pending_) {
+      by_longer(releasing_->until + kNanosecond);
+      by(retry_at_);
+    }
   } else if (held_) {
     const Duration end = held_->base + usable_;
     by_longer(end + kNanosecond);

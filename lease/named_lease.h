@@ -160,6 +160,7 @@ class NamedLease {
   void Settled(LossReason reason, LeaseOutbox& out);
   void Backoff();
   bool Ours() const { return record_ && (record_->SameHold(mine_[0]) || record_->SameHold(mine_[1])); }
+  Duration Left() const { return usable_ - (longer_ - held_->base); }
   bool Takeable() const { return TakeableIn() <= Duration::zero(); }
   Duration TakeableIn() const;
   Instant NextOf() const;

@@ -188,7 +188,7 @@ TEST(SqliteRegisterTest, ARestoredFileHoldsEveryLeaseAndGoesOnAboveTheLostOne) {
     for (int i = 0; i < 100; ++i) highest = WriteNow(*r, absl::StrCat("later", i), kAbsent, Encode(record)).version;
   }
   options.path = backup;
-  options.restored = true;
+  options.restored_era = 3;
   options.longest_lease = 20s;
   {
     const std::unique_ptr<Register> r = OpenSqlite(options);
@@ -199,14 +199,15 @@ TEST(SqliteRegisterTest, ARestoredFileHoldsEveryLeaseAndGoesOnAboveTheLostOne) {
       ASSERT_TRUE(held.ok()) << name;
       EXPECT_FALSE(held->free());
       EXPECT_EQ(held->duration, 20s);
-      EXPECT_EQ(held->token.era(), 1);
+      EXPECT_EQ(held->token.era(), 3);
       EXPECT_EQ(WriteNow(*r, name, kAbsent, "x").verdict, Verdict::kNo);
     }
     EXPECT_EQ(ReadNow(*r, "note").value, "no lease");
     const std::uint64_t version = ReadNow(*r, "later5").version;
     EXPECT_GT(WriteNow(*r, "later5", version, "taken").version, version);
   }
-  options.restored = false;  // once is enough
+  EXPECT_THAT(std::string(OpenSqliteRegister(options).status().message()), HasSubstr("restored_era: 3: must be above 3"));
+  options.restored_era = 0;
   EXPECT_EQ(ReadNow(*OpenSqlite(options), "later5").value, "taken");
 }
 

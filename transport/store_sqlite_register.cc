@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "lease/lease_record.h"
 #include "transport/store_sqlite_file.h"
 
@@ -21,6 +22,8 @@ CREATE TABLE IF NOT EXISTS nekton_register_state (
   unwritten BLOB, unwritten_version INTEGER NOT NULL) STRICT;
 INSERT INTO nekton_register_state VALUES (1, 0, NULL, 0) ON CONFLICT DO NOTHING;
 )";
+
+constexpr std::uint16_t kEraMax = 32767;  // a revision is a signed number here
 
 RegisterAnswer Unknown(const absl::Status& status) {
   return {.verdict = Verdict::kUnknown, .version = kAbsent, .value = {}, .why = std::string(status.message())};
@@ -73,8 +76,9 @@ class SqliteBackend final : public RegisterBackend {
       if (!prepared.ok()) return prepared.status();
       *statement = *std::move(prepared);
     }
-    if (options.restored) {
-      if (absl::Status restored = Restore(options.longest_lease); !restored.ok()) return restored;
+    if (options.restored_era != 0) {
+      absl::Status restored = Restore(options.restored_era, options.longest_lease);
+      if (!restored.ok()) return restored;
     }
     return transaction->Commit();
   }
@@ -142,11 +146,15 @@ class SqliteBackend final : public RegisterBackend {
     return write_.Run();
   }
 
-  absl::Status Restore(Duration longest) {
+  absl::Status Restore(std::uint16_t era, Duration longest) {
     absl::StatusOr<std::int64_t> revision = NextRevision();
     if (!revision.ok()) return revision.status();
-    const std::uint64_t first = RevisionAfterRestore(static_cast<std::uint64_t>(*revision));
-    const auto era = static_cast<std::uint16_t>(first >> FencingToken::kCounterBits);
+    const std::uint16_t before = EraOf(static_cast<std::uint64_t>(*revision));
+    if (era <= before || era > kEraMax) {
+      return absl::InvalidArgumentError(absl::StrCat("restored_era: ", era, ": must be above ", before,
+                                                     ", the era of the file, and at most ", kEraMax));
+    }
+    const std::uint64_t first = FirstRevisionOf(era);
     absl::StatusOr<SqliteStatement> raise = file_.Prepare("UPDATE nekton_register_state SET revision = ?1");
     if (!raise.ok()) return raise.status();
     if (absl::Status raised = raise->Bind(1, static_cast<std::int64_t>(first)).Run(); !raised.ok()) return raised;

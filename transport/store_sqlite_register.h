@@ -2,7 +2,7 @@
 //
 // Each request is one transaction (BEGIN IMMEDIATE), on a thread of its own (transport/register_worker.h). The file is
 // opened as transport/store_sqlite_file.h tells, and refused if it would not be durable. Versions come from one counter in
-// the same file. A file that was restored from a backup must be opened with `restored` once: see Options.
+// the same file. A file that was restored from a backup must be opened with `restored_era` once: see the options.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,11 @@ enum class SqlitePhase : std::uint8_t { kBegun, kWritten, kCommitted };
 struct SqliteRegisterOptions {
   std::string path;
   int busy_ms = 5000;
-  // The file is a backup, and has been a copy of nothing for some time: who holds a lease now may not stand in it. Every
-  // lease in it counts as held by somebody unknown, for as long as its duration or `longest_lease`, whichever is longer,
-  // and new tokens are of the next era, above all that the lost file may have given.
-  bool restored = false;
+  // Not 0: the file is a backup of a store that went on. Every lease in it counts as held by somebody unknown, for as long
+  // as its duration or `longest_lease`, whichever is longer, and versions and tokens go on in this era. Count the restores:
+  // it must be above the eras of all files that were in use (1 to 32,767). For one start only: with the same era the file is
+  // refused the next time.
+  std::uint16_t restored_era = 0;
   Duration longest_lease = std::chrono::minutes(1);
   std::function<void(SqlitePhase)> at_phase;  // for tests
   RegisterWorker::Options worker;
