@@ -9,7 +9,7 @@ namespace nekton {
 namespace {
 
 constexpr std::size_t kNameMax = 200;
-constexpr Duration kLookAtLeastEvery = std::chrono::seconds(1);  // LeaseClock
+constexpr Duration kLookAtLeastEvery = std::chrono::milliseconds(500);  // LeaseHold
 constexpr Duration kNanosecond{1};
 
 void CheckName(const char* field, std::string_view name, std::vector<std::string>& problems) {
@@ -106,8 +106,9 @@ NamedLease::~NamedLease() {
 
 void NamedLease::Begin(const Tick& now) {
   clock_.Advance(now);
+  if (begun_) longer_ += LongestBetween(now.boot - now_.boot, now.raw - now_.raw);
+  begun_ = true;
   now_ = now;
-  longer_ = clock_.Longer(now);
   shorter_ = clock_.Shorter(now);
 }
 
@@ -266,7 +267,7 @@ void NamedLease::Send(Sent what, std::optional<LeaseRecord> record, LeaseOutbox&
   pending_ = Pending{.id = request.id,
                      .what = what,
                      .sent = longer_,
-                     .give_up = Later(now_.boot, options_.patience),
+                     .give_up = Later(now_.boot, Hurried(options_.patience)),
                      .wrote = record.value_or(LeaseRecord{})};
   if (record) {
     request.write = true;
@@ -277,7 +278,8 @@ void NamedLease::Send(Sent what, std::optional<LeaseRecord> record, LeaseOutbox&
 }
 
 void NamedLease::SendTake(LeaseOutbox& out) {
-  const bool again = open_ && open_->expected == version_ && open_->wrote.SameHold(mine_[0]) && !Ours();
+  const bool again =
+      open_ && open_->expected == version_ && open_->wrote.SameHold(mine_[0]) && open_->wrote.renewals == 0;
   if (!again) {
     LeaseRecord take;
     const FencingToken above = std::max(record_ ? record_->token : FencingToken{}, floor_);
@@ -418,9 +420,15 @@ void NamedLease::Settled(LossReason reason, LeaseOutbox& out) {
   releasing_.reset();
 }
 
+// There is to be time for some more attempts before a hold ends.
+Duration NamedLease::Hurried(Duration time) const {
+  return held_ ? std::clamp(Left() / 4, std::min(options_.duration / 64, time), time) : time;
+}
+
 void NamedLease::Backoff() {
   const Duration t = options_.duration;
-  const Duration limit = held_ || releasing_ ? t / 8 : t / 2;
+  // Many may read, few write.
+  const Duration limit = held_ || releasing_ || open_ ? Hurried(t / 8) : t / 2;
   const Duration delay = std::min(limit, (t / 64) * (std::int64_t{1} << std::min(failures_, 6U)));
   ++failures_;
   retry_at_ = Later(now_.boot, delay / 2 + Part(delay / 2));

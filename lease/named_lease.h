@@ -48,7 +48,7 @@ struct NamedLeaseOptions {
   Duration notice{};          // kAboutToLose at so much left; 0: T / 4
   Duration spread{};          // a random part of it is waited before a takeover; 0: T / 10, at most 1 s
   Duration release_spread{};  // the same after a release; 0: T / 20, at most 100 ms
-  Duration patience{};        // after so long without an answer a request is repeated; 0: T / 8
+  Duration patience{};        // after so long without an answer a request is repeated, sooner near the end; 0: T / 8
   // The shell hands over what the register tells of changes (Observe). Then a contender reads only every T, in case a
   // watch has died; without it every T / 4.
   bool watched = false;
@@ -158,6 +158,7 @@ class NamedLease {
   void Renewed(const LeaseRecord& record, Duration base);
   void Lose(LossReason reason, LeaseOutbox& out);
   void Settled(LossReason reason, LeaseOutbox& out);
+  Duration Hurried(Duration time) const;
   void Backoff();
   bool Ours() const { return record_ && (record_->SameHold(mine_[0]) || record_->SameHold(mine_[1])); }
   Duration Left() const { return usable_ - (longer_ - held_->base); }
@@ -172,9 +173,10 @@ class NamedLease {
   Duration usable_;  // H
   Random random_;
   LeaseClock clock_;
+  bool begun_ = false;
   Tick now_;
-  Duration longer_{};
-  Duration shorter_{};
+  Duration longer_{};   // LongestBetween all readings so far
+  Duration shorter_{};  // LeaseClock
   Instant next_wake_ = kNever;
 
   bool wanted_ = false;
