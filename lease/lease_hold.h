@@ -1,9 +1,10 @@
-// One acquisition of a named lease, as those who act under it see it: is it still ours, now?
+// What those who act under a named lease see of it: is it ours, now, and under which token?
 //
 // Any thread may ask, at any time, also after everything else of nekton is gone (then: no). An answer is two clock
-// readings of the asker's and three loads: no lock, no wait. Who renews the lease writes the instants up to which it
-// counts, by either clock and by both together; the earliest decides. A reader may see one of them before the others:
-// each bounds the lease from above by itself, so that is safe.
+// readings of the asker's and five loads: no lock, no wait, no loop. Who renews the lease writes the instants up to which
+// it counts, by either clock and by both together; the earliest decides. A reader may see one of them before the others:
+// each bounds the lease from above by itself, so that is safe; and a reader that sees another token at the end than at the
+// beginning says no.
 //
 // Both together, for a boot clock that was slewed down first and a machine that was suspended then: over such a span
 // neither clock alone shows all of the time that passed, but boot + raw / 10 does, for no clock is slewed by more than a
@@ -18,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "lease/fencing_token.h"
 #include "phi/time.h"
@@ -37,12 +39,16 @@ constexpr Duration LongestBetween(Duration boot, Duration raw) {
 
 class LeaseHold {
  public:
-  explicit LeaseHold(FencingToken token) : token_(token) {}
-
-  FencingToken token() const { return token_; }
-  // The boundary itself is still inside.
-  bool Held(const Tick& now) const { return Left(now) >= Duration::zero(); }
-  // Until it ends; negative once it has.
+  // The token under which it is held. The boundary itself is still inside.
+  std::optional<FencingToken> Check(const Tick& now) const {
+    const std::uint64_t token = token_.load(std::memory_order_acquire);
+    const Duration left = Left(now);
+    if (left < Duration::zero() || token_.load(std::memory_order_acquire) != token) return std::nullopt;
+    return FencingToken{token};
+  }
+  // Whether this acquisition is the one that is held.
+  bool Holds(FencingToken token, const Tick& now) const { return Check(now) == token; }
+  // Until it ends; negative when nothing is held.
   Duration Left(const Tick& now) const {
     const std::int64_t boot = boot_until_.load(std::memory_order_acquire);
     const std::int64_t raw = raw_until_.load(std::memory_order_acquire);
@@ -52,16 +58,18 @@ class LeaseHold {
         {boot - now.boot.time_since_epoch().count(), raw - now.raw.time_since_epoch().count(), both - Both(now)}));
   }
 
-  // For the one who renews it.
+  // For the one thread that renews it. A new acquisition:
+  void Begin(FencingToken token, const Tick& now, Duration left) {
+    End();
+    token_.store(token.value, std::memory_order_release);
+    Extend(now, left);
+  }
   void Extend(const Tick& now, Duration left) {
-    if (ended_) return;
     boot_until_.store((now.boot + left).time_since_epoch().count(), std::memory_order_release);
     raw_until_.store((now.raw + left).time_since_epoch().count(), std::memory_order_release);
     both_until_.store(Both(now) + left.count(), std::memory_order_release);
   }
-  // For good.
   void End() {
-    ended_ = true;
     boot_until_.store(kEnded, std::memory_order_release);
     raw_until_.store(kEnded, std::memory_order_release);
     both_until_.store(kEnded, std::memory_order_release);
@@ -72,8 +80,7 @@ class LeaseHold {
   static std::int64_t Both(const Tick& now) {
     return now.boot.time_since_epoch().count() + now.raw.time_since_epoch().count() / 10;
   }
-  const FencingToken token_;
-  bool ended_ = false;  // the writer's own
+  std::atomic<std::uint64_t> token_{0};
   std::atomic<std::int64_t> boot_until_{kEnded};
   std::atomic<std::int64_t> raw_until_{kEnded};
   std::atomic<std::int64_t> both_until_{kEnded};

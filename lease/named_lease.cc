@@ -99,7 +99,7 @@ NamedLease::NamedLease(NamedLeaseOptions options, std::uint64_t seed)
       random_(seed) {}
 
 NamedLease::~NamedLease() {
-  if (held_ && held_->hold) held_->hold->End();
+  if (hold_) hold_->End();
 }
 
 // ---- Inputs ----
@@ -123,7 +123,7 @@ bool NamedLease::Release(const Tick& now, LeaseOutbox& out) {
   wanted_ = false;
   if (held_ && Left() < Duration::zero()) Lose(LossReason::kExpired, out);
   if (!releasing_ && held_) {
-    if (held_->hold) held_->hold->End();
+    hold_->End();
     releasing_ = Releasing{.record = held_->record, .until = held_->base + options_.duration};
     held_.reset();
   } else if (!releasing_ && open_ && open_->wrote.renewals == 0 && open_->expected == version_) {
@@ -211,24 +211,19 @@ void NamedLease::CheckHold(LeaseOutbox& out) {
   }
   if (!held_->told && shorter_ >= held_->tell_at) {
     held_->told = true;
-    held_->hold = std::make_shared<LeaseHold>(held_->record.token);
-    held_->hold->Extend(now_, left);
-    out.events.push_back({.kind = LeaseEventKind::kAcquired,
-                          .token = held_->record.token,
-                          .reason = LossReason::kNone,
-                          .by = {},
-                          .hold = held_->hold});
+    hold_->Begin(held_->record.token, now_, left);
+    Tell(LeaseEventKind::kAcquired, held_->record.token, LossReason::kNone, out);
   }
   if (!held_->told) return;
-  held_->hold->Extend(now_, left);
+  hold_->Extend(now_, left);
   if (!held_->noticed && left <= options_.notice) {
     held_->noticed = true;
-    out.events.push_back({.kind = LeaseEventKind::kAboutToLose,
-                          .token = held_->record.token,
-                          .reason = LossReason::kNone,
-                          .by = {},
-                          .hold = {}});
+    Tell(LeaseEventKind::kAboutToLose, held_->record.token, LossReason::kNone, out);
   }
+}
+
+void NamedLease::Tell(LeaseEventKind kind, FencingToken token, LossReason reason, LeaseOutbox& out) const {
+  out.events.push_back({.kind = kind, .token = token, .reason = reason, .by = {}});
 }
 
 void NamedLease::SendNext(LeaseOutbox& out) {
@@ -389,8 +384,7 @@ void NamedLease::Got(const LeaseRecord& record, Duration base, LeaseOutbox& out)
                .renew_at = base + Part(options_.duration / 3),
                .tell_at = shorter_ + (from_other_ ? options_.handover_delay : Duration::zero()),
                .told = false,
-               .noticed = false,
-               .hold = {}};
+               .noticed = false};
   CheckHold(out);
 }
 
@@ -403,11 +397,9 @@ void NamedLease::Renewed(const LeaseRecord& record, Duration base) {
 
 void NamedLease::Lose(LossReason reason, LeaseOutbox& out) {
   if (held_->told) {
-    held_->hold->End();
-    LeaseEvent event{
-        .kind = LeaseEventKind::kLost, .token = held_->record.token, .reason = reason, .by = {}, .hold = {}};
-    if (reason == LossReason::kTaken) event.by = record_->holder;
-    out.events.push_back(std::move(event));
+    hold_->End();
+    Tell(LeaseEventKind::kLost, held_->record.token, reason, out);
+    if (reason == LossReason::kTaken) out.events.back().by = record_->holder;
   }
   held_.reset();
   // Its answer would tell of what is over.
@@ -415,8 +407,7 @@ void NamedLease::Lose(LossReason reason, LeaseOutbox& out) {
 }
 
 void NamedLease::Settled(LossReason reason, LeaseOutbox& out) {
-  out.events.push_back(
-      {.kind = LeaseEventKind::kReleased, .token = releasing_->record.token, .reason = reason, .by = {}, .hold = {}});
+  Tell(LeaseEventKind::kReleased, releasing_->record.token, reason, out);
   releasing_.reset();
 }
 

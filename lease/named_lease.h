@@ -15,7 +15,7 @@
 // a record with the nonce of the attempt shows that an earlier sending was done, which then counts from the first.
 //
 // Pure, driven like the engine: every input has a Tick; requests and events stand in an outbox; nothing is called. Not
-// thread-safe; only the LeaseHold in an event may be asked by any thread. An early, late or repeated Wake does no harm.
+// thread-safe; only its LeaseHold may be asked by any thread. An early, late or repeated Wake does no harm.
 #pragma once
 
 #include <array>
@@ -75,8 +75,7 @@ struct LeaseEvent {
   LeaseEventKind kind{};
   FencingToken token;
   LossReason reason = LossReason::kNone;
-  std::string by;                   // of kTaken: the new holder
-  std::shared_ptr<LeaseHold> hold;  // of kAcquired: lasts until kLost or the call of Release
+  std::string by;  // of kTaken: the new holder
 };
 
 struct LeaseOutbox {
@@ -107,6 +106,8 @@ class NamedLease {
   Instant NextWake() const { return next_wake_; }
 
   const NamedLeaseOptions& options() const { return options_; }
+  // Held from kAcquired until kLost or the call of Release; one object for all acquisitions.
+  const std::shared_ptr<LeaseHold>& hold() const { return hold_; }
   bool holds() const { return held_ && held_->told; }
   bool wanted() const { return wanted_; }
   bool idle() const { return !wanted_ && !held_ && !releasing_; }
@@ -135,7 +136,6 @@ class NamedLease {
     Duration tell_at{};   // by the shorter clock
     bool told = false;
     bool noticed = false;
-    std::shared_ptr<LeaseHold> hold;
   };
   struct Releasing {
     LeaseRecord record;
@@ -144,6 +144,7 @@ class NamedLease {
 
   void Begin(const Tick& now);
   void Step(LeaseOutbox& out);
+  void Tell(LeaseEventKind kind, FencingToken token, LossReason reason, LeaseOutbox& out) const;
   void CheckHold(LeaseOutbox& out);
   void SendNext(LeaseOutbox& out);
   void Contend(LeaseOutbox& out);
@@ -173,6 +174,7 @@ class NamedLease {
   Duration usable_;  // H
   Random random_;
   LeaseClock clock_;
+  std::shared_ptr<LeaseHold> hold_ = std::make_shared<LeaseHold>();
   bool begun_ = false;
   Tick now_;
   Duration longer_{};   // LongestBetween all readings so far

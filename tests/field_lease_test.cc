@@ -148,7 +148,8 @@ TEST(FieldLease, ARenewalCountsUpToTheBoundaryAndNotANanosecondLater) {
     ASSERT_EQ(out.requests.size(), 1u);
     answer(0s);
     ASSERT_EQ(out.events.size(), 1u);
-    const std::shared_ptr<LeaseHold> hold = out.events[0].hold;
+    const std::shared_ptr<LeaseHold> hold = lease.hold();
+    const FencingToken first = out.events[0].token;
     out = {};
     // Its first renewal is sent within T / 3, and answered now.
     for (Duration when = 1ms; out.requests.empty(); when += 1ms) lease.Wake(at(when), out);
@@ -157,7 +158,7 @@ TEST(FieldLease, ARenewalCountsUpToTheBoundaryAndNotANanosecondLater) {
     ASSERT_EQ(there.verdict, Verdict::kYes);
     out = {};
     lease.Answer(renewal.id, there, at(after), out);
-    EXPECT_EQ(hold->Held(at(after)), kept) << after.count();
+    EXPECT_EQ(hold->Holds(first, at(after)), kept) << after.count();
     EXPECT_EQ(lease.holds(), kept);
     if (kept) {
       for (const LeaseEvent& event : out.events) EXPECT_EQ(event.kind, LeaseEventKind::kAboutToLose);
@@ -172,7 +173,7 @@ TEST(FieldLease, ARenewalCountsUpToTheBoundaryAndNotANanosecondLater) {
       ASSERT_FALSE(out.requests.empty());
       answer(after);
     }
-    EXPECT_FALSE(hold->Held(at(after)));
+    EXPECT_FALSE(hold->Holds(first, at(after)));
     EXPECT_EQ(out.events.back().token, FencingToken::Of(0, 2));
   }
 }
@@ -471,7 +472,7 @@ TEST(FieldLease, AReleaseEndsTheHoldFirstAndALostOneEndsByItself) {
   rig.Do(h, [&](const Tick& tick, LeaseOutbox& out) {
     EXPECT_TRUE(rig.members[h].lease->Release(tick, out));
     EXPECT_EQ(out.requests.size(), 1u);
-    held_when_sent = hold->Held(tick);  // nothing in the outbox has left yet
+    held_when_sent = hold->Check(tick).has_value();  // nothing in the outbox has left yet
   });
   EXPECT_FALSE(held_when_sent);
   rig.RunFor(2s);

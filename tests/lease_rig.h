@@ -26,6 +26,7 @@ class LeaseRig {
     std::unique_ptr<NamedLease> lease;
     std::vector<Told> told;
     std::shared_ptr<LeaseHold> hold;
+    FencingToken last_token;
     bool cut = false;     // nothing reaches the register, nothing comes from it
     bool paused = false;  // what comes waits
     bool deaf = false;    // the register hears it, it hears nothing
@@ -40,7 +41,7 @@ class LeaseRig {
       return static_cast<std::size_t>(
           std::count_if(told.begin(), told.end(), [kind](const Told& t) { return t.event.kind == kind; }));
     }
-    FencingToken token() const { return hold == nullptr ? FencingToken{} : hold->token(); }
+    FencingToken token() const { return last_token; }
 
    private:
     friend class LeaseRig;
@@ -64,6 +65,7 @@ class LeaseRig {
     Contender& m = members.emplace_back();
     m.since = now;
     m.lease = std::make_unique<NamedLease>(std::move(options), seed_++);
+    m.hold = m.lease->hold();
     if (watched) store.Watch(i, key, now);
     return i;
   }
@@ -115,12 +117,12 @@ class LeaseRig {
       if (!m.cut) store.Submit(i, std::move(request), now);
     }
     for (LeaseEvent& event : out.events) {
-      if (event.hold) m.hold = event.hold;
+      if (event.kind == LeaseEventKind::kAcquired) m.last_token = event.token;
       m.told.push_back({now, std::move(event)});
     }
     Schedule(i);
   }
-  bool Held(std::uint32_t i) const { return members[i].hold != nullptr && members[i].hold->Held(TickOf(i)); }
+  bool Held(std::uint32_t i) const { return members[i].hold->Check(TickOf(i)).has_value(); }
 
   void RunFor(Duration time) {
     RunUntil(now + time, [] { return false; });

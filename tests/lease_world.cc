@@ -133,7 +133,7 @@ class World {
     if (o_.variant == LeaseVariant::kCountsFromAnswer) {
       return m.own_clock.Longer(TickOf(m)) - m.counted_from <= UsableOf(o_.duration, o_.rho_ppm);
     }
-    return m.hold->Held(TickOf(m));
+    return m.hold->Holds(m.token, TickOf(m));
   }
 
   void CheckAlone(std::uint32_t i) {
@@ -245,7 +245,7 @@ class World {
         ++result_.acquisitions;
         if (m.believes) ++result_.bad_order;
         m.believes = true;
-        m.hold = event.hold;
+        m.hold = m.lease->hold();
         m.token = event.token;
         // A restored register forgets what it gave; the era keeps tokens apart all the same.
         if (!tokens_.empty() && event.token < tokens_.rbegin()->first) ++result_.lower_tokens;
