@@ -216,12 +216,23 @@ void CheckOwnRow(const Config& c, Check& check) {
     check.Fail("name", Quoted(c.name), "must have 1-128 bytes, without spaces and control characters");
   }
   if (!tags.ok()) check.Fail("tags", absl::StrCat(c.tags.size(), " tags"), std::string(tags.status().message()));
-  check.Count("datagram_max", c.datagram_max, kDatagramMin, kDatagramMax);
+  const std::size_t sealed = c.sealing == Sealing::kOff ? 0 : kSealedBytes;
+  check.Count("datagram_max", c.datagram_max, kDatagramMin + sealed, kDatagramMax);
   if (check.mistakes() != before) return;
-  const std::size_t need = kPingSize + OwnRowSize(c, *tags);
+  const std::size_t need = kPingSize + OwnRowSize(c, *tags) + sealed;
   if (c.datagram_max >= need) return;
   check.Fail("datagram_max", Text(std::uint64_t{c.datagram_max}),
              absl::StrCat("a ping that carries this name and these tags takes up to ", need, " bytes"));
+}
+
+void CheckSealing(const Config& c, Check& check) {
+  if (c.sealing != Sealing::kOff && c.sealing != Sealing::kAccept && c.sealing != Sealing::kRequire) {
+    check.Fail("sealing", absl::StrCat(static_cast<unsigned>(c.sealing)), "must be off, accept or require");
+  }
+  if (c.sealing == Sealing::kOff && !c.key_file.empty()) {
+    check.Fail("key_file", Quoted(c.key_file), "has no use while sealing is off");
+  }
+  if (c.key_file.find('\0') != std::string::npos) check.Fail("key_file", Quoted(c.key_file), "must have no zero bytes");
 }
 
 void CheckAddresses(const Config& c, Check& check) {
@@ -413,6 +424,7 @@ absl::Status Config::Validate() const {
   Check check;
   CheckOwnRow(*this, check);
   CheckIdentity(*this, check);
+  CheckSealing(*this, check);
   CheckAddresses(*this, check);
   if (beats()) {
     CheckBeats(*this, check);

@@ -36,6 +36,14 @@ enum class Probing : std::uint8_t {
 
 // One round and the shortest hold together exceed tolerated_pause by this much (stm/hold.h, HoldTerms).
 inline constexpr Duration kHoldSlack = std::chrono::milliseconds(500);
+// Whether frames are sealed: encrypted, authenticated, and good once (transport/seal.h).
+enum class Sealing : std::uint8_t {
+  kOff,
+  kAccept,   // sealed to who can; plain frames count, too: the first step of turning it on, which protects nobody yet
+  kRequire,  // plain frames are refused
+};
+// What a sealed datagram has more, bytes.
+inline constexpr std::size_t kSealedBytes = 82;
 
 // The rules that the protocol adds to SWIM and Lifeguard, each with a switch, so that what it is worth can be measured
 // and other protocols stand beside this one in one simulator (bench/). Letters as in ARCHITECTURE.md.
@@ -63,6 +71,8 @@ struct Config {
   std::string advertise;                    // what others are told; empty: the bound address
   std::vector<std::string> seeds;           // "host:port", every node alike; retried and resolved anew, for ever
   std::string label;                        // frames of another label are dropped and counted; <= 64 bytes
+  Sealing sealing = Sealing::kOff;          // on in a group that runs: kAccept everywhere, then kRequire everywhere
+  std::string key_file;                     // of the group's keys (transport/seal_key.h); only its owner may read it
   std::map<std::string, std::string> tags;  // <= 512 bytes together
   std::uint64_t generation = 0;             // 0: the shell takes the start time in ms; <= ten years ahead of the clock
   std::uint64_t seed = 0;                   // of the randomness; 0: the shell takes one from the system
@@ -146,7 +156,8 @@ struct Config {
   Duration max_local_pause = std::chrono::milliseconds(500);  // a later wake than this is a pause of our own
 
   // Bounds.
-  std::size_t datagram_max = 1400;  // bytes, 512-65507: no datagram of ours is larger
+  // Bytes, 512-65507, with sealing from 594: no datagram of ours is larger, sealed or not.
+  std::size_t datagram_max = 1400;
   // Rows; a further member is refused and counted. Heartbeats: at most 64, and the oldest tombstone makes room.
   std::size_t members_max = 100000;
   MailLimits mail;  // of messages and requests between members

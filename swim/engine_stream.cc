@@ -28,6 +28,7 @@ absl::Status ToStatus(const Frame& refusal) {
     case Refusal::kOtherCluster:
     case Refusal::kImplausible:
     case Refusal::kTerms:
+    case Refusal::kSealed:
       return absl::FailedPreconditionError(text);
   }
   return absl::UnknownError(text);

@@ -63,6 +63,7 @@ enum class Refusal : std::uint8_t {
   kOtherCluster = 5,
   kImplausible = 6,  // a generation or incarnation beyond the bounds
   kTerms = 7,        // its configuration is another than the group's
+  kSealed = 8,       // the group seals its frames, and this one was not (transport/seal.h)
 };
 
 // What a mail frame is.

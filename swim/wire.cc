@@ -253,7 +253,7 @@ bool ReadFixed(ByteReader& reader, Frame& frame) {
       break;
     case FrameType::kRefusal:
       frame.refusal = static_cast<Refusal>(reader.Fixed<std::uint8_t>());
-      sound = frame.refusal >= Refusal::kNameInUse && frame.refusal <= Refusal::kTerms;
+      sound = frame.refusal >= Refusal::kNameInUse && frame.refusal <= Refusal::kSealed;
       sound = ReadShortText(reader, kRefusalTextMax, frame.text) && sound;
       break;
     case FrameType::kHeartbeat:

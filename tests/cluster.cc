@@ -22,7 +22,8 @@ Cluster::Cluster(const ClusterOptions& options)
       config_(options.config),
       record_(options.record),
       authority_(options.authority),
-      terms_(options.terms) {
+      terms_(options.terms),
+      keys_(options.keys) {
   if (config_.seeds.empty()) config_.seeds = {"10.0.0.1:7946"};
   for (std::size_t i = 0; i < options.nodes; ++i) {
     const SimId id = sim_.Add(config_, OptionsOf(static_cast<SimId>(i)));
@@ -54,6 +55,7 @@ SigningKey ClusterKey() {
 SimMemberOptions Cluster::OptionsOf(SimId id) const {
   SimMemberOptions options;
   options.record = record_;
+  options.keys = keys_;
   if (!authority_) return options;
   options.leases.authority = "n0";
   options.leases.key = ClusterKey().public_key();

@@ -34,6 +34,7 @@ struct ClusterOptions {
   bool record = true;      // events are kept, and printed when the test fails
   bool authority = false;  // n0 is the authority of the group, and the others are told so
   LeaseTerms terms = {};   // then
+  std::vector<SealKey> keys = {};  // of every member, with config.sealing
 };
 
 // The key of clusters with an authority.
@@ -118,6 +119,7 @@ class Cluster {
   bool authority_;
   LeaseTerms terms_;
   const std::shared_ptr<MemoryViewStore> store_ = std::make_shared<MemoryViewStore>();
+  std::vector<SealKey> keys_;
 };
 
 }  // namespace nekton

@@ -362,7 +362,7 @@ TEST(WireTest, FixedPartsAreJudged) {
   EXPECT_EQ(set(16, 20, 0), Fault::kBody);  // refusal: code 0
   EXPECT_EQ(set(16, 20, 1), Fault::kNone);
   EXPECT_EQ(set(16, 20, 6), Fault::kNone);
-  EXPECT_EQ(set(16, 20, 8), Fault::kBody);
+  EXPECT_EQ(set(16, 20, 9), Fault::kBody);
   EXPECT_EQ(set(16, 21, 17), Fault::kShort);
 }
 

@@ -243,6 +243,7 @@ LeaseRoom* Simulator::leases(SimId id) {
   Impl::Process& process = impl_->At(id);
   return process.member ? process.member->leases() : nullptr;
 }
+Seal* Simulator::seal(SimId id) { return impl_->At(id).seal.get(); }
 const std::string& Simulator::name(SimId id) const { return impl_->At(id).config.name; }
 const Address& Simulator::address(SimId id) const { return impl_->At(id).address; }
 std::uint64_t Simulator::generation(SimId id) const { return impl_->At(id).generation; }

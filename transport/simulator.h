@@ -36,6 +36,8 @@
 #include "swim/address.h"
 #include "swim/config.h"
 #include "swim/event.h"
+#include "transport/seal.h"
+#include "transport/seal_key.h"
 #include "transport/sim_network.h"
 
 namespace nekton {
@@ -61,6 +63,7 @@ struct SimMemberOptions {
   LeaseConfig leases = {};  // its group's authority (lease/lease_config.h); by default none
   // Where it keeps its view, if it is that; its machine's, so that it outlives the process. Null: a store in memory.
   std::shared_ptr<ViewStore> store = nullptr;
+  std::vector<SealKey> keys = {};  // with Config::sealing: the first seals. Config::key_file is not looked at
 };
 
 // What answers at a crashed member's address.
@@ -76,6 +79,7 @@ struct RestartOptions {
   std::uint64_t generation = 0;                   // not 0: this one
   std::optional<Address> address = std::nullopt;  // moves there; else it comes back where it was
   std::optional<Config> config = std::nullopt;    // else the same as before
+  std::optional<std::vector<SealKey>> keys = std::nullopt;  // else those of SimMemberOptions
 };
 
 struct PauseOptions {
@@ -219,6 +223,7 @@ class Simulator {
   const Member* member(SimId id) const;  // null if it does not run; valid until it stops
   // Its views, homes and leases; null if it does not run or has no authority. Decide and the like with Clock(id).
   LeaseRoom* leases(SimId id);
+  Seal* seal(SimId id);                  // of a member that seals its frames; else null. Valid until it stops
   const std::string& name(SimId id) const;
   const Address& address(SimId id) const;
   std::uint64_t generation(SimId id) const;   // of the last start; 0 before

@@ -27,6 +27,7 @@ class Simulator::Impl final : private SimStreams::World {
         : clock(its_clock), config(its_config), options(its_options) {}
     // Read for every input.
     std::optional<Member> member;
+    std::shared_ptr<Seal> seal;  // null: its frames are plain
     SimClock clock;
     Duration wake_at = Duration::max();  // as set in wakes_
     SimId id = kNobody;
@@ -65,6 +66,7 @@ class Simulator::Impl final : private SimStreams::World {
   // simulator_members.cc: lives and pauses.
   SimId Add(const Config& config, const SimMemberOptions& options);
   absl::Status Start(SimId id, std::uint64_t generation);
+  absl::StatusOr<std::shared_ptr<Seal>> MakeSeal(const Process& process, const Config& config) const;
   absl::Status Restart(SimId id, const RestartOptions& options);
   void Stop(Process& process, SimState state, Port port);
   void Pause(SimId id, const PauseOptions& options);
@@ -152,8 +154,13 @@ class Simulator::Impl final : private SimStreams::World {
   void Arrive(std::uint32_t slot, Process& process);
   void Keep(std::uint32_t slot, Process& process);
   void Handle(std::uint32_t slot, Process& process);
+  void Unseal(std::uint32_t slot, Process& process);
+  void OpenStream(Process& process, Outbox::Request request);
+  void AnswerStream(Process& process, ExchangeId id, std::vector<std::byte> answer);
   void Drain(Process& process, Outbox& out);
+  class SealWorld;  // what a seal is between: a member and its network
   void Send(Process& process, const Address& to, std::span<const std::byte> bytes);
+  void SendOut(Process& process, const Address& to, std::span<const std::byte> bytes);
   void Transmit(const Process& process, const Address& to, std::span<const std::byte> bytes);
   void Copy(const Process& process, const Address& to, std::span<const std::byte> bytes, Duration delay);
   void Write(Process& process, const Outbox::Store& store);

@@ -134,50 +134,6 @@ void Simulator::Impl::Keep(std::uint32_t slot, Process& process) {
   process.inbox.push_back(slot);
 }
 
-// The member gets an input. Its slot is free before what it causes is sent, so that this may use it.
-void Simulator::Impl::Handle(std::uint32_t slot, Process& process) {
-  switch (flights_[slot].kind) {
-    case FlightKind::kDatagram:
-      ++counters_.datagrams_delivered;
-      counters_.bytes_delivered += flights_[slot].bytes.size();
-      if (tap_) {
-        const Flight flight = flights_[slot];
-        const std::uint32_t life = process.life;
-        Tell(SimDatagram::Moment::kDelivered, Drop::kNone, flight.from, process.id, flight.from_address,
-             flight.to_address, flight.bytes);
-        if (!process.member || process.life != life) return flights_.Free(slot);
-      }
-      return Feed(process, [&](Member& member, const Tick& now, Outbox& out) {
-        member.Receive(now, flights_[slot].from_address, flights_[slot].bytes, out);
-        flights_.Free(slot);
-      });
-    case FlightKind::kServe:
-      return Feed(process, [&](Member& member, const Tick& now, Outbox& out) {
-        member.Serve(now, flights_[slot].from_address, flights_[slot].handle, flights_[slot].bytes, out);
-        flights_.Free(slot);
-      });
-    case FlightKind::kAnswer:
-      return Feed(process, [&](Member& member, const Tick& now, Outbox& out) {
-        const absl::Status status = StatusOf(static_cast<StreamEnd>(flights_[slot].code));
-        member.Answer(now, flights_[slot].handle, status, flights_[slot].bytes, out);
-        flights_.Free(slot);
-      });
-    case FlightKind::kTrouble:
-      return Feed(process, [&](Member& member, const Tick& now, Outbox& out) {
-        member.Report(now, flights_[slot].to_address, static_cast<Trouble>(flights_[slot].code), out);
-        flights_.Free(slot);
-      });
-    case FlightKind::kStored:
-      return Feed(process, [&](Member& member, const Tick& now, Outbox& out) {
-        const absl::Status status = flights_[slot].code == 0 ? absl::OkStatus() : absl::UnavailableError("the store");
-        member.Stored(now, flights_[slot].handle, status, out);
-        flights_.Free(slot);
-      });
-    default:
-      return flights_.Free(slot);
-  }
-}
-
 void Simulator::Impl::Release(Process& process) {
   const std::uint32_t life = process.life;
   const auto goes_on = [&] { return process.member && process.life == life; };
@@ -219,26 +175,13 @@ void Simulator::Impl::Drain(Process& process, Outbox& out) {
     if (!goes_on()) return;
     Send(process, datagram.to, out.bytes(datagram));
   }
-  const bool blocked = process.blocked();
   for (Outbox::Request& request : out.requests()) {
     if (!goes_on()) return;
-    ++counters_.streams;
-    counters_.stream_bytes += request.bytes.size();
-    const std::uint64_t handle = streams_.Open(process.id, life, process.address, std::move(request));
-    if (blocked) {
-      Hold(process, FlightKind::kConnect, {}, handle, {});
-    } else {
-      streams_.Connect(handle);
-    }
+    OpenStream(process, std::move(request));
   }
   for (Outbox::Reply& reply : out.replies()) {
     if (!goes_on()) return;
-    counters_.stream_bytes += reply.bytes.size();
-    if (blocked) {
-      Hold(process, FlightKind::kReply, {}, reply.id, reply.bytes);
-    } else {
-      streams_.Reply(reply.id, std::move(reply.bytes));
-    }
+    AnswerStream(process, reply.id, std::move(reply.bytes));
   }
   for (const Outbox::Store& store : out.stores()) Write(process, store);
   for (const Event& event : out.events()) {
@@ -251,7 +194,7 @@ void Simulator::Impl::Drain(Process& process, Outbox& out) {
   }
 }
 
-void Simulator::Impl::Send(Process& process, const Address& to, std::span<const std::byte> bytes) {
+void Simulator::Impl::SendOut(Process& process, const Address& to, std::span<const std::byte> bytes) {
   if (process.sends_fail) {
     ++counters_.dropped[static_cast<std::size_t>(Drop::kSendFailed)];
     const std::uint32_t slot = flights_.New();

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "transport/seal_transport.h"
 #include "transport/simulator_impl.h"
 
 namespace nekton {
@@ -46,6 +47,24 @@ SimId Simulator::Impl::Add(const Config& config, const SimMemberOptions& options
   return id;
 }
 
+absl::StatusOr<std::shared_ptr<Seal>> Simulator::Impl::MakeSeal(const Process& process, const Config& config) const {
+  // Before it is made smaller: the mistakes are those of the configuration that was given.
+  if (absl::Status status = config.Validate(); !status.ok()) return status;
+  if (process.options.keys.empty()) return absl::InvalidArgumentError("sealing: there is no key (SimMemberOptions)");
+  SealOptions options;
+  for (const SealKey& key : process.options.keys) {
+    if (absl::Status status = options.keys.Add(key); !status.ok()) return status;
+  }
+  options.label = config.label;
+  options.name = config.name;
+  options.generation = config.generation;
+  options.mode = config.sealing;
+  options.random = [random = Random(Mixed(config.seed, 0x7365616c))](std::span<std::byte> bytes) mutable {
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.Next() >> 56);
+  };
+  return std::make_shared<Seal>(std::move(options));
+}
+
 absl::Status Simulator::Impl::Start(SimId id, std::uint64_t generation) {
   Process& process = At(id);
   if (process.member) return absl::FailedPreconditionError(absl::StrCat(process.config.name, " runs already"));
@@ -66,10 +85,18 @@ absl::Status Simulator::Impl::Start(SimId id, std::uint64_t generation) {
   absl::StatusOr<View> stored = View();
   if (leases.signing.has_value()) stored = process.options.store->Read();
   if (!stored.ok()) return stored.status();
-  absl::StatusOr<Member> member = Member::Create(config, process.address, identities_, leases, *std::move(stored));
+  std::shared_ptr<Seal> seal;
+  if (config.sealing != Sealing::kOff) {
+    absl::StatusOr<std::shared_ptr<Seal>> made = MakeSeal(process, config);
+    if (!made.ok()) return made.status();
+    seal = *std::move(made);
+  }
+  absl::StatusOr<Member> member =
+      Member::Create(BehindSeal(config), process.address, identities_, leases, *std::move(stored));
   if (!member.ok()) return member.status();
 
   process.member = *std::move(member);
+  process.seal = std::move(seal);
   process.state = SimState::kRunning;
   process.leaving = process.displaced = process.holds_probes = false;
   process.generation = config.generation;
@@ -97,6 +124,7 @@ absl::Status Simulator::Impl::Restart(SimId id, const RestartOptions& options) {
     if (process.config.name.empty()) process.config.name = name;
     if (process.config.seed == 0) process.config.seed = seed;
   }
+  if (options.keys) process.options.keys = *options.keys;
   std::uint64_t generation = options.generation;
   if (generation == 0 && options.memory) {
     const auto wall = process.clock.At(now_).wall.time_since_epoch();
@@ -113,6 +141,7 @@ void Simulator::Impl::Stop(Process& process, SimState state, Port port) {
   if (!process.member) return;
   process.fingerprint = Mixed(process.fingerprint, process.member->Fingerprint());
   process.member.reset();
+  process.seal.reset();
   if (process.paused && process.pause.kind == PauseOptions::Kind::kSuspended) process.clock.Resume(now_);
   process.paused = false;
   wakes_.Cancel(process.id);
