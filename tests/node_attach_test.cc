@@ -54,45 +54,6 @@ TEST_F(NodeAttachTest, RunsOnTheUsersLoopAndCallsBackThere) {
   ASSERT_TRUE(RunUntil([&] { return left; }));
 }
 
-// Passes everything on, and counts.
-class Counted final : public Transport {
- public:
-  Counted(std::unique_ptr<Transport> inner, std::shared_ptr<std::size_t> sent)
-      : inner_(std::move(inner)), sent_(std::move(sent)) {}
-  void Open(Receiver* receiver) override { inner_->Open(receiver); }
-  void Send(const Address& to, std::span<const std::byte> bytes) override {
-    ++*sent_;
-    inner_->Send(to, bytes);
-  }
-  void Exchange(ExchangeId id, const Address& to, Duration limit, std::vector<std::byte> request) override {
-    inner_->Exchange(id, to, limit, std::move(request));
-  }
-  void Reply(ExchangeId id, std::vector<std::byte> answer) override { inner_->Reply(id, std::move(answer)); }
-  Address local() const override { return inner_->local(); }
-  std::size_t mtu() const override { return inner_->mtu(); }
-  void Close(std::function<void()> done) override { inner_->Close(std::move(done)); }
-
- private:
-  std::unique_ptr<Transport> inner_;
-  std::shared_ptr<std::size_t> sent_;
-};
-
-TEST_F(NodeAttachTest, WhatIsPutAroundTheTransportSendsEverything) {
-  auto sent = std::make_shared<std::size_t>(0);
-  NodeOptions options;
-  options.wrap = [sent](std::unique_ptr<Transport> inner) -> std::unique_ptr<Transport> {
-    return std::make_unique<Counted>(std::move(inner), sent);
-  };
-  auto alpha = Attach(FastConfig("alpha"), std::move(options));
-  auto beta = MustStart(FastConfig("beta", {alpha->local().ToString()}));
-  ASSERT_TRUE(RunUntil([&] { return *sent > 20; }));
-  alpha.reset();
-  options = {};
-  options.wrap = [](std::unique_ptr<Transport>) -> std::unique_ptr<Transport> { return nullptr; };
-  const auto none = Node::Attach(&loop_, FastConfig("gamma"), std::move(options));
-  EXPECT_TRUE(absl::IsInvalidArgument(none.status())) << none.status();
-}
-
 TEST_F(NodeAttachTest, ALateSubscriberIsToldInATurnOfTheLoop) {
   auto alpha = Attach(FastConfig("alpha"));
   auto beta = MustStart(FastConfig("beta", {alpha->local().ToString()}));

@@ -87,9 +87,10 @@ Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Node::~Node() = default;
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions options) {
-  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store));
+  absl::StatusOr<NodePlan> plan =
+      PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store), std::move(options.keys));
   if (!plan.ok()) return plan.status();
-  plan->wrap = std::move(options.wrap);
+  plan->make_transport = std::move(options.transport);
   if (options.event_queue == 0) return absl::InvalidArgumentError("event_queue = 0: must be at least 1");
   if (options.mail_queue == 0) return absl::InvalidArgumentError("mail_queue = 0: must be at least 1");
   if (options.callback_queue == 0) return absl::InvalidArgumentError("callback_queue = 0: must be at least 1");
@@ -107,9 +108,10 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions opt
 }
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config config, NodeOptions options) {
-  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store));
+  absl::StatusOr<NodePlan> plan =
+      PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store), std::move(options.keys));
   if (!plan.ok()) return plan.status();
-  plan->wrap = std::move(options.wrap);
+  plan->make_transport = std::move(options.transport);
   if (loop == nullptr) return absl::InvalidArgumentError("loop = null");
   if (options.mail_queue == 0) return absl::InvalidArgumentError("mail_queue = 0: must be at least 1");
   if (options.callback_queue == 0) return absl::InvalidArgumentError("callback_queue = 0: must be at least 1");
@@ -212,6 +214,9 @@ std::vector<CounterValue> Node::Counters() const {
     all.push_back({std::string(kTransportCounterNames[i]), numbers.transport[static_cast<TransportCounter>(i)]});
   }
   for (const auto& [name, value] : impl_->core->LeaseNumbers()) all.push_back({name, value});
+  for (std::size_t i = 0; i < SealCounters::size(); ++i) {
+    all.push_back({std::string(kSealCounterNames[i]), numbers.seal[static_cast<SealCounter>(i)]});
+  }
   all.push_back({"node_lookups", numbers.lookups});
   all.push_back({"node_lookups_failed", numbers.lookups_failed});
   all.push_back({"node_events_lost", losses.events});

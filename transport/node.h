@@ -52,8 +52,9 @@
 #include "transport/members_view.h"
 #include "transport/resolver.h"
 #include "transport/responder.h"
+#include "transport/seal_key.h"
 #include "transport/subscription.h"
-#include "transport/transport.h"
+#include "transport/transport_factory.h"
 
 extern "C" {
 typedef struct uv_loop_s uv_loop_t;
@@ -65,42 +66,9 @@ struct NodeOptions {
   LogSink log;                      // lines in words, without a newline; none by default
   std::size_t event_queue = 16384;  // Start: events that wait for a slow handler; >= 1
   std::size_t mail_queue = 1024;    // messages and requests that wait for a slow handler; >= 1
-  // Calls with a `done` that has not been called yet; >= 1. Open requests are among them.
-  std::size_t callback_queue = 8192;
-  ResolveFunction resolve;  // of seed names; empty: the system's resolver
-  // Puts something of your own around the transport (transport/transport.h): faults for a test, a count, another way
-  // to send. It is given the node's own and returns what the node uses from then on. Called once, on the thread of the
-  // caller, with the sockets open; what it returns lives, and dies, on the loop's thread. Empty: nothing. Not called when
-  // standalone. InvalidArgument if it returns none.
-  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap = nullptr;
-  // The authority of the group; by default there is none, and then there are no views, homes and leases.
-  LeaseConfig leases = {};
-  // Where this member keeps its view, if it is the authority: then it must be given. It is read in Start() or Attach(), and
-  // written on a thread of its own.
-  std::shared_ptr<ViewStore> view_store = nullptr;
-  // Is told what was decided about members, views and homes, as handlers are; empty: nobody. At most 4,096 wait for it.
-  std::function<void(const Evidence&)> evidence = nullptr;
-};
-
-// What is to be done with a request for an object, and by which lease.
-struct ObjectDecision {
-  Verdict verdict = Verdict::kNotCurrent;
-  std::uint64_t epoch = 0;        // ours; kMoved: of the move
-  std::string moved_to;           // kMoved
-  std::vector<std::byte> answer;  // kReplay: the first one; kServe: what was served, if it was at once
-  absl::Status detail;            // kForbidden: why
-  // kServe: from the decision on, so long reads and commits are covered by our leases. Who begins later has lost them.
-  Duration read_left{};
-  Duration write_left{};
-};
-
-// Where this member stands with the authority and its objects.
-struct LeaseStanding {
-  AuthorityEvidence authority;
-  Duration read_left{};
-  CountersEvidence totals;
-  LeaseCounters counters;
-  std::vector<std::pair<ObjectId, Route>> routes;  // those that are cached, in the order of the objects
+  ResolveFunction resolve;          // of seed names; empty: the system's resolver
+  Keyring keys;                     // with Config::sealing, in place of Config::key_file
+  TransportFactory transport;       // empty: UDP and TCP by libuv. Not with Config::standalone
 };
 
 // Of a request or a reliable message.
@@ -231,6 +199,17 @@ class Node {
   // The latest of each key that is held here, all marked `replayed`: for who has lost events (kResync). As Explain.
   absl::Status HeldBroadcastsAsync(std::function<void(const std::vector<BroadcastInfo>&)> done);
   absl::StatusOr<std::vector<BroadcastInfo>> HeldBroadcasts(Duration timeout = std::chrono::seconds(1));
+
+  // The keys of this node's ring, while it runs; in a group: Add the new one at every member, then Use it at every one, then
+  // Remove the old one at every one. With Config::key_file the file is written anew, so that a restart finds the same;
+  // what cannot be written is not changed. Statuses: those of Keyring and SaveKeyring (transport/seal_key.h);
+  // FailedPrecondition: this node does not seal its frames. Errors and places as Observe.
+  absl::Status AddKey(const SealKey& key, Duration timeout = std::chrono::seconds(1));
+  absl::Status UseKey(SealKey::Id id, Duration timeout = std::chrono::seconds(1));
+  absl::Status RemoveKey(SealKey::Id id, Duration timeout = std::chrono::seconds(1));
+  absl::StatusOr<std::vector<SealKey::Id>> Keys(Duration timeout = std::chrono::seconds(1));  // the first seals
+  // From Sealing::kAccept to kRequire, once every member accepts; and back. InvalidArgument: kOff.
+  absl::Status SetSealing(Sealing mode, Duration timeout = std::chrono::seconds(1));
 
   // Messages and requests to other members: swim/mail.h has what they promise, and their limits.
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "transport/node_transport.h"
 #include "transport/uv_clock.h"
 #include "transport/uv_lone_transport.h"
 #include "transport/uv_socket.h"
@@ -34,23 +35,19 @@ absl::StatusOr<std::shared_ptr<NodeCore>> NodeCore::Open(uv_loop_t* loop, NodePl
   }
   // The transport exists before the core and tells it of strangers only while it is open, which the core sees to.
   auto core_of_transport = std::make_shared<NodeCore*>(nullptr);
-  UvTransportOptions options;
-  options.streams.served = plan.config.stream_timeout;
-  options.on_stranger = [core_of_transport](const Address& from, std::string_view what) {
-    if (*core_of_transport != nullptr) (*core_of_transport)->Stranger(from, what);
-  };
-  absl::StatusOr<std::unique_ptr<UvTransport>> transport = UvTransport::Create(loop, plan.bind, std::move(options));
-  if (!transport.ok()) return transport.status();
-  const Reachability reach = ChooseAdvertised(plan, (*transport)->local(), InterfaceAddresses());
-  absl::StatusOr<Member> member = Member::Create(plan.config, reach.advertised, nullptr, plan.leases, plan.stored);
+  absl::StatusOr<NodeTransport> made =
+      OpenNodeTransport(loop, plan, [core_of_transport](const Address& from, std::string_view what) {
+        if (*core_of_transport != nullptr) (*core_of_transport)->Stranger(from, what);
+      });
+  if (!made.ok()) return made.status();
+  const Reachability reach = ChooseAdvertised(plan, made->transport->local(), InterfaceAddresses());
+  absl::StatusOr<Member> member =
+      Member::Create(BehindSeal(plan.config), reach.advertised, nullptr, plan.leases, plan.stored);
   if (!member.ok()) return member.status();
-  std::shared_ptr<const TransportCounters> counters = (*transport)->shared_counters();
-  std::unique_ptr<Transport> outer = *std::move(transport);
-  if (plan.wrap) outer = std::exchange(plan.wrap, nullptr)(std::move(outer));
-  if (outer == nullptr) return absl::InvalidArgumentError("wrap: returned no transport");
   auto core = std::make_shared<NodeCore>(loop, std::move(plan), std::move(resolve), std::move(delivery), dispatch,
-                                         std::move(outer), *std::move(member), reach.advertised);
-  core->socket_counters_ = std::move(counters);
+                                         std::move(made->transport), *std::move(member), reach.advertised);
+  core->socket_counters_ = made->sockets;
+  core->seal_ = made->seal;
   *core_of_transport = core.get();
   if (absl::Status status = core->OpenHandles(); !status.ok()) return status;
   for (const auto& [level, line] : reach.lines) core->Log(level, line);
@@ -177,8 +174,9 @@ NodeCore::Numbers NodeCore::numbers() const {
 
 NodeCore::Numbers NodeCore::CurrentNumbers() const {
   const Member& member = driver_.member();
-  return {member.counters(), member.stm_counters(),
-          socket_counters_ != nullptr ? *socket_counters_ : TransportCounters(), lookups_, lookups_failed_};
+  return {
+      member.counters(), member.stm_counters(), socket_counters_ != nullptr ? *socket_counters_ : TransportCounters(),
+      lookups_,          lookups_failed_,       seal_ != nullptr ? seal_->seal().counters() : SealCounters()};
 }
 
 // ---- the loop

@@ -37,6 +37,7 @@
 #include "transport/node_mail.h"
 #include "transport/node_setup.h"
 #include "transport/resolver.h"
+#include "transport/seal_transport.h"
 #include "transport/seeds.h"
 #include "transport/store_worker.h"
 #include "transport/uv_transport.h"
@@ -51,6 +52,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
     TransportCounters transport;
     std::uint64_t lookups = 0;
     std::uint64_t lookups_failed = 0;
+    SealCounters seal;
   };
 
   // On the loop's thread, or before it runs. `dispatch`: callbacks run on the loop, too. On an error the loop may have
@@ -77,6 +79,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   std::shared_ptr<const HeldView> held_view() const;
   std::vector<std::pair<std::string, std::uint64_t>> LeaseNumbers() const;  // none without an authority
   NodeMail& mail() { return *mail_; }
+  SealTransport* seal() { return seal_; }  // on the loop's thread; null: frames are plain
   const Address& local() const { return local_; }
   const Address& advertised() const { return advertised_; }
 
@@ -130,7 +133,8 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   std::shared_ptr<Delivery> delivery_;
   const std::shared_ptr<NodeMail> mail_;
   std::unique_ptr<Transport> transport_;
-  std::shared_ptr<const TransportCounters> socket_counters_;  // of the sockets; null: there are none
+  const TransportCounters* socket_counters_ = nullptr;  // of the sockets; null: there are none
+  SealTransport* seal_ = nullptr;                       // where the transport is one
   const Address local_;
   Driver driver_;
   std::unique_ptr<Resolver> resolver_;

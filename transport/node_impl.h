@@ -4,6 +4,7 @@
 //   node_calls.cc    calls that its loop's thread makes for others
 //   node_letters.cc  messages and requests to other members
 //   node_leases.cc   views, homes and leases
+//   node_keys.cc     the keys that seal its frames
 #pragma once
 
 #include <uv.h>
@@ -88,6 +89,8 @@ class Node::Impl {
   absl::Status Ask(std::string_view what, Duration timeout, std::function<void(Driver&)> work);
   // The same for an order; its status, too.
   absl::Status Order(std::string_view what, Duration timeout, Command order);
+  // Changes the keys and their file; NotFound and the like change nothing.
+  absl::Status ChangeRing(std::string_view what, Duration timeout, std::function<absl::Status(Keyring&)> change);
   absl::Status OrderAsync(Command order, std::function<void(const absl::Status&)> done);
   // Gives a completion, if there is one, its place in the queue, which it keeps until it was called or is dropped.
   template <typename Result>

@@ -25,14 +25,32 @@ const std::string* SeedElsewhere(const Config& config) {
   return found == config.seeds.end() ? nullptr : &*found;
 }
 
+// The keys that sealing needs: those that were handed in, or those of the file.
+absl::Status FindKeys(const Config& config, Keyring* keys) {
+  if (config.sealing == Sealing::kOff) {
+    return keys->empty() ? absl::OkStatus()
+                         : absl::InvalidArgumentError("sealing = off: there are keys, which have no use then");
+  }
+  if (config.key_file.empty()) {
+    return keys->empty() ? absl::InvalidArgumentError("key_file = \"\": sealing needs a key") : absl::OkStatus();
+  }
+  if (!keys->empty()) return absl::InvalidArgumentError("key_file: there are keys without it, too; one of both");
+  absl::StatusOr<Keyring> read = LoadKeyring(config.key_file);
+  if (!read.ok()) return read.status();
+  *keys = *std::move(read);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<NodePlan> PlanNode(Config config, LeaseConfig leases, std::shared_ptr<ViewStore> view_store) {
+absl::StatusOr<NodePlan> PlanNode(Config config, LeaseConfig leases, std::shared_ptr<ViewStore> view_store,
+                                  Keyring keys) {
   std::string mistakes;
   const auto add = [&mistakes](absl::string_view mistake) {
     absl::StrAppend(&mistakes, mistakes.empty() ? "" : "\n", mistake);
   };
   if (const absl::Status status = config.Validate(); !status.ok()) add(status.message());
+  if (const absl::Status status = FindKeys(config, &keys); !status.ok()) add(status.message());
   for (const std::string& mistake : ProblemsOf(leases, config)) add(mistake);
   if (leases.signing.has_value() && view_store == nullptr) {
     add("view_store: the authority needs one, to go on from after a restart");
@@ -57,7 +75,7 @@ absl::StatusOr<NodePlan> PlanNode(Config config, LeaseConfig leases, std::shared
     if (uv_random(nullptr, nullptr, &config.seed, sizeof(config.seed), 0, nullptr) != 0) config.seed = uv_hrtime();
     config.seed |= config.seed == 0 ? 1 : 0;
   }
-  NodePlan plan{std::move(config), *bind, std::move(leases), nullptr, {}};
+  NodePlan plan{std::move(config), *bind, std::move(keys), nullptr, std::move(leases)};
   if (plan.leases.signing.has_value()) {
     absl::StatusOr<View> stored = view_store->Read();
     if (!stored.ok()) return stored.status();

@@ -1,7 +1,6 @@
 // What a node works out before it opens a socket, and right after.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,22 +12,25 @@
 #include "swim/address.h"
 #include "swim/config.h"
 #include "transport/log.h"
-#include "transport/transport.h"
+#include "transport/seal_key.h"
+#include "transport/transport_factory.h"
 
 namespace nekton {
 
 struct NodePlan {
   Config config;  // with generation and seed filled in
   Address bind;
-  LeaseConfig leases;
-  std::shared_ptr<ViewStore> view_store;  // of the authority; else null
-  View stored;                            // what it holds
-  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap = nullptr;  // NodeOptions::wrap
+  Keyring keys = {};                     // not empty where config.sealing is on
+  TransportFactory make_transport = {};  // empty: libuv's
+  LeaseConfig leases = {};
+  std::shared_ptr<ViewStore> view_store = nullptr;  // of the authority; else null
+  View stored = {};                                 // what it holds
 };
-// InvalidArgument with every mistake, one a line. Mistakes are also those of Config::Validate() and of the leases, and a
-// loopback `bind` with a seed elsewhere: nobody there could answer. Errors of the store, which is read.
+// InvalidArgument with every mistake, one a line. Mistakes are also those of Config::Validate() and of the leases; a loopback
+// `bind` with a seed elsewhere: nobody there could answer; and, with sealing, no keys: neither `keys` nor config.key_file
+// has one, or both. Errors of the store, which is read.
 absl::StatusOr<NodePlan> PlanNode(Config config, LeaseConfig leases = {},
-                                  std::shared_ptr<ViewStore> view_store = nullptr);
+                                  std::shared_ptr<ViewStore> view_store = nullptr, Keyring keys = {});
 
 struct Reachability {
   Address advertised;

@@ -153,6 +153,5 @@ Address UvTransport::local() const { return impl_->local_; }
 std::size_t UvTransport::mtu() const { return UvUdp::kDatagramMax; }
 void UvTransport::Close(std::function<void()> done) { impl_->Close(std::move(done)); }
 const TransportCounters& UvTransport::counters() const { return impl_->counters_; }
-std::shared_ptr<const TransportCounters> UvTransport::shared_counters() const { return {impl_, &impl_->counters_}; }
 
 }  // namespace nekton

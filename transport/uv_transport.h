@@ -46,7 +46,6 @@ class UvTransport final : public Transport {
   void Close(std::function<void()> done) override;
 
   const TransportCounters& counters() const;
-  std::shared_ptr<const TransportCounters> shared_counters() const;  // they outlive the transport
 
  private:
   class Impl;

@@ -25,6 +25,7 @@
 #include "bench/peers/nekton/weather.h"
 #include "nlohmann/json.hpp"
 #include "transport/node.h"
+#include "transport/uv_transport.h"
 
 ABSL_FLAG(std::uint32_t, nodes, 8, "nodes in this process, 1 to 1000");
 ABSL_FLAG(std::string, scenario, "steady", "steady, kill, quarter, loss, split");
@@ -229,8 +230,10 @@ class Peers {
     config.detector = absl::GetFlag(FLAGS_detector) == "phi" ? DetectorKind::kPhi : DetectorKind::kFixed;
     config.probing = absl::GetFlag(FLAGS_probing) == "staggered" ? Probing::kStaggered : Probing::kRandom;
     NodeOptions options;
-    options.wrap = [this, i](std::unique_ptr<Transport> inner) {
-      return weather_.Around(std::move(inner), static_cast<int>(i % 2));
+    options.transport = [this, i](uv_loop_t* loop, const Address& bind) -> absl::StatusOr<std::unique_ptr<Transport>> {
+      absl::StatusOr<std::unique_ptr<UvTransport>> sockets = UvTransport::Create(loop, bind);
+      if (!sockets.ok()) return sockets.status();
+      return weather_.Around(*std::move(sockets), static_cast<int>(i % 2));
     };
     auto node = Node::Attach(&loop_, config, std::move(options));
     if (!node.ok()) {

@@ -24,7 +24,7 @@ class Weather {
  public:
   Weather(uv_loop_t* loop, std::uint64_t seed) : loop_(loop), random_(seed) {}
 
-  // For NodeOptions::wrap. `side`: of a split, 0 or 1.
+  // Around a node's own transport. `side`: of a split, 0 or 1.
   std::unique_ptr<Transport> Around(std::unique_ptr<Transport> inner, int side);
 
   void SetLoss(double share) { loss_ = share; }
