@@ -71,9 +71,16 @@ function(nekton_add_room name)
   set_property(GLOBAL APPEND PROPERTY NEKTON_ROOMS ${target})
 endfunction()
 
-# nekton_add_program(<target> <sources>...): an executable built as our libraries are, with every room.
+# nekton_add_program(<target> <sources>... [WITHOUT_UV]): an executable built as our libraries are, with every room, or
+# with those that do without libuv and databases.
 function(nekton_add_program target)
-  add_executable(${target} ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 program "WITHOUT_UV" "" "")
+  add_executable(${target} ${program_UNPARSED_ARGUMENTS})
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
-  target_link_libraries(${target} PRIVATE nekton nekton::xxhash nekton_options)
+  if(program_WITHOUT_UV)
+    set(rooms nekton_transport)
+  else()
+    set(rooms nekton)
+  endif()
+  target_link_libraries(${target} PRIVATE ${rooms} nekton::xxhash nekton_options)
 endfunction()

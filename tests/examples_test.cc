@@ -40,7 +40,9 @@ TEST_P(ExamplesTest, ExplainsItselfAndRefusesWhatItDoesNotKnow) {
   EXPECT_NE(RunExample(GetParam(), "--no-such-flag").status, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ExamplesTest, testing::Values("hello", "chat", "embed_uv", "bare_engine", "objects"));
+INSTANTIATE_TEST_SUITE_P(All, ExamplesTest,
+                         testing::Values("hello", "chat", "embed_uv", "bare_engine", "objects", "embed_epoll",
+                                         "custom_transport"));
 
 TEST(ExampleRunTest, HelloSeesAMemberComeAndGo) {
   const Ended run = RunExample("hello");
@@ -64,6 +66,37 @@ TEST(ExampleRunTest, EmbedUvKeepsItsOwnTimerAndClosesItsLoop) {
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output, HasSubstr("embed_uv: a member joined"));
   EXPECT_THAT(run.output, HasSubstr("the loop closed with 0"));
+}
+
+TEST(ExampleRunTest, EmbedEpollRunsInAnotherLoop) {
+  const Ended run = RunExample("embed_epoll");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("alpha knows 2 members, beta knows 2; the program's own timer went on"));
+}
+
+TEST(ExampleRunTest, CustomTransportNeedsNoNetwork) {
+  const Ended run = RunExample("custom_transport");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("alpha knows 2 members, beta 2"));
+}
+
+// What a program loads, by the dynamic linker itself.
+std::string LibrariesOf(const std::string& name) {
+  std::string text;
+  FILE* pipe = popen(absl::StrCat("ldd ", NEKTON_BINARY_DIR, "/bin/", name, " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return text;
+  std::array<char, 4096> piece{};
+  while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), pipe)) text.append(piece.data(), got);
+  pclose(pipe);
+  return text;
+}
+
+TEST(ExampleRunTest, WhatDoesWithoutLibuvDoesNotLinkIt) {
+  ASSERT_THAT(LibrariesOf("embed_uv"), HasSubstr("libuv")) << "else this test can see nothing";
+  for (const char* name : {"bare_engine", "embed_epoll", "custom_transport"}) {
+    EXPECT_THAT(LibrariesOf(name), HasSubstr("libc.so")) << name;
+    EXPECT_THAT(LibrariesOf(name), testing::Not(HasSubstr("libuv"))) << name;
+  }
 }
 
 TEST(ExampleRunTest, BareEngineJoinsTwoMembersWithoutLibuv) {
