@@ -29,7 +29,8 @@ class UvWorld final : public TransportWorld {
       : make_(std::move(make)), decorate_(std::move(decorate)), request_max_(request_max) {
     EXPECT_EQ(uv_loop_init(&loop_), 0);
     uv_timer_init(&loop_, &pulse_);
-    uv_timer_start(&pulse_, [](uv_timer_t*) {}, 2, 2);
+    uv_timer_start(
+        &pulse_, [](uv_timer_t*) {}, 2, 2);
   }
   ~UvWorld() override {
     uv_close(reinterpret_cast<uv_handle_t*>(&pulse_), nullptr);
@@ -46,7 +47,9 @@ class UvWorld final : public TransportWorld {
   }
   Address Nobody() override { return Address::V4(127, 0, 0, 1, 1); }
   bool RunUntil(const std::function<bool()>& done) override { return Run(done, 10s); }
-  void RunFor(Duration time) override { Run([] { return false; }, time); }
+  void RunFor(Duration time) override {
+    Run([] { return false; }, time);
+  }
   std::size_t request_max() const override { return request_max_; }
 
  private:
@@ -148,8 +151,8 @@ class UnixWorld final : public TurnWorld<example::UnixTransport> {
     EXPECT_TRUE(std::filesystem::remove(folder_, error)) << "files are left";
   }
   std::unique_ptr<Transport> Make() override {
-    auto made = std::make_unique<example::UnixTransport>(folder_, Address::V4(127, 0, 0, 1, ++port_),
-                                                         [this] { return now_; });
+    auto made =
+        std::make_unique<example::UnixTransport>(folder_, Address::V4(127, 0, 0, 1, ++port_), [this] { return now_; });
     return std::make_unique<Registered<example::UnixTransport>>(std::move(made), all_);
   }
   Address Nobody() override { return Address::V4(127, 0, 0, 1, 9999); }
@@ -196,18 +199,18 @@ WorldFactory OnUv(std::string name, OnLoop make, Decorate decorate, std::size_t 
 OnLoop NodesHub() {
   return [factory = HubOnUv(std::make_shared<Hub>())](uv_loop_t* loop) { return factory(loop, Any()); };
 }
+constexpr std::size_t kMedium = std::size_t{1} << 20;
 // What one frame on a stream may have, less what sealing adds.
 constexpr std::size_t kSealedRequestMax = kSyncBytesMax - kSealHeaderSize - 321 * kSealTagSize;
 
 INSTANTIATE_TEST_SUITE_P(
     Shipped, TransportConformance,
-    testing::Values(OnUv("libuv", OnSockets, Bare), OnUv("hub_on_libuv", NodesHub(), Bare),
+    testing::Values(OnUv("libuv", OnSockets, Bare), OnUv("hub_on_libuv", NodesHub(), Bare, kMedium),
                     WorldFactory{"hub", [] { return std::make_unique<HubWorld>(); }},
-                    OnUv("counting", OnSockets, Counted), OnUv("faults_none", OnSockets, Faulty),
-                    OnUv("faults_delay", NodesHub(), Delayed),
+                    OnUv("counting", OnSockets, Counted, kMedium), OnUv("faults_none", OnSockets, Faulty, kMedium),
+                    OnUv("faults_delay", NodesHub(), Delayed, kMedium),
                     OnUv("sealed", OnSockets, SealedOne, kSealedRequestMax),
-                    OnUv("sealed_hub", NodesHub(), SealedOne, kSealedRequestMax),
-                    OnUv("all_decorators", OnSockets, All, kSealedRequestMax),
+                    OnUv("sealed_hub", NodesHub(), SealedOne, kMedium), OnUv("all_decorators", OnSockets, All, kMedium),
                     WorldFactory{"custom_example", [] { return std::make_unique<UnixWorld>(); }}),
     [](const testing::TestParamInfo<WorldFactory>& world) { return world.param.name; });
 

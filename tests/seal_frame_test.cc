@@ -71,11 +71,10 @@ TEST(SealFrame, DatagramsAreTheBytesOfTheFormat) {
   };
   const std::string offer = absl::HexStringToBytes("b8b7b6b5b4b3b2b1");
   const std::string given = absl::HexStringToBytes("c8c7c6c5c4c3c2c1");
-  for (const Case& c :
-       {Case{"data", Sample(SealKind::kData, 0, 0xa1a2a3a4a5a6a7a8, 7), "ping"},
-        Case{"data_offer", Sample(SealKind::kData, kSealOffers, 0, 1), offer + "ping"},
-        Case{"knock", Sample(SealKind::kData, kSealOffers | kSealKnock, 0, 1), offer},
-        Case{"challenge", Sample(SealKind::kChallenge, kSealRequires, 0, 1), "`abcdefg" + given}}) {
+  for (const Case& c : {Case{"data", Sample(SealKind::kData, 0, 0xa1a2a3a4a5a6a7a8, 7), "ping"},
+                        Case{"data_offer", Sample(SealKind::kData, kSealOffers, 0, 1), offer + "ping"},
+                        Case{"knock", Sample(SealKind::kData, kSealOffers | kSealKnock, 0, 1), offer},
+                        Case{"challenge", Sample(SealKind::kChallenge, kSealRequires, 0, 1), "`abcdefg" + given}}) {
     const auto golden = Golden()[c.name];
     std::vector<std::byte> sealed;
     SealDatagram(c.header, KeyOf(1), "blue", {}, Bytes(c.body), &sealed);
@@ -103,8 +102,8 @@ TEST(SealFrame, StreamsAreTheBytesOfTheFormat) {
   check("request", Sample(SealKind::kRequest, 0, 0xa1a2a3a4a5a6a7a8, 8), "sync", {});
   check("empty_request", Sample(SealKind::kRequest, 0, 0xa1a2a3a4a5a6a7a8, 9), "", {});
   check("answer", Sample(SealKind::kAnswer, 0, 0, 1), "reply", request);
-  check("stream_challenge", Sample(SealKind::kStreamChallenge, 0, 0, 1),
-        absl::HexStringToBytes("c8c7c6c5c4c3c2c1"), request);
+  check("stream_challenge", Sample(SealKind::kStreamChallenge, 0, 0, 1), absl::HexStringToBytes("c8c7c6c5c4c3c2c1"),
+        request);
   EXPECT_EQ(WriteSealRefusal(kLabelTag, SealRefusal::kUnknownKey), golden["refusal"]);
   SealRefusal code{};
   EXPECT_TRUE(ReadSealRefusal(golden["refusal"], kLabelTag, &code));

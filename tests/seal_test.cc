@@ -406,15 +406,19 @@ TEST(Seal, CutReorderedOrRepeatedRecordsEndAStream) {
   ASSERT_TRUE(OpenStream(sealed, key, "l", {}, &opened));
   EXPECT_EQ(opened, plain);
   const std::size_t record = kSealRecord + kSealTagSize;
-  const auto at = [&](std::size_t i) { return sealed.begin() + static_cast<std::ptrdiff_t>(kSealHeaderSize + i * record); };
+  const auto at = [&](std::size_t i) {
+    return sealed.begin() + static_cast<std::ptrdiff_t>(kSealHeaderSize + i * record);
+  };
   // Cut after each record, and anywhere.
-  for (const std::size_t size : {kSealHeaderSize + record, kSealHeaderSize + 2 * record, kSealHeaderSize + 3 * record,
-                                 kSealHeaderSize + record + 1, sealed.size() - 1, kSealHeaderSize, kSealHeaderSize - 1}) {
+  for (const std::size_t size :
+       {kSealHeaderSize + record, kSealHeaderSize + 2 * record, kSealHeaderSize + 3 * record,
+        kSealHeaderSize + record + 1, sealed.size() - 1, kSealHeaderSize, kSealHeaderSize - 1}) {
     EXPECT_FALSE(OpenStream(std::span(sealed).first(size), key, "l", {}, &opened)) << size;
     EXPECT_THAT(opened, IsEmpty());
   }
   auto swapped = sealed;
-  std::swap_ranges(swapped.begin() + kSealHeaderSize, swapped.begin() + static_cast<std::ptrdiff_t>(kSealHeaderSize + record),
+  std::swap_ranges(swapped.begin() + kSealHeaderSize,
+                   swapped.begin() + static_cast<std::ptrdiff_t>(kSealHeaderSize + record),
                    swapped.begin() + static_cast<std::ptrdiff_t>(kSealHeaderSize + record));
   EXPECT_FALSE(OpenStream(swapped, key, "l", {}, &opened));
   auto repeated = sealed;

@@ -166,7 +166,7 @@ class TransportConformance : public testing::TestWithParam<WorldFactory> {
     return bytes;
   }
   static constexpr Duration kLong = std::chrono::seconds(8);
-  static constexpr Duration kShort = std::chrono::milliseconds(200);
+  static constexpr Duration kShort = std::chrono::milliseconds(60);
 
   std::unique_ptr<TransportWorld> world_;
   std::vector<std::unique_ptr<End>> ends_;
@@ -254,8 +254,8 @@ TEST_P(TransportConformance, ARequestIsAnsweredAtOnceOrLater) {
 TEST_P(TransportConformance, RequestsAndAnswersOfAllSizesArriveWhole) {
   End &a = Make(), &b = Make();
   ExchangeId id = 0;
-  for (const std::size_t size : {std::size_t{1}, std::size_t{1000}, std::size_t{65'536}, std::size_t{70'000},
-                                 world_->request_max()}) {
+  for (const std::size_t size :
+       {std::size_t{1}, std::size_t{1000}, std::size_t{65'536}, std::size_t{70'000}, world_->request_max()}) {
     const std::size_t fits = std::min(size, world_->request_max());
     b.on_request = [&](ExchangeId served) { b.Reply(served, Pattern(fits, 10)); };
     a.Exchange(++id, b.at(), kLong, Pattern(fits, 9));

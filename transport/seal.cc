@@ -217,7 +217,8 @@ bool Seal::Proves(const SealHeader& header) {
     std::uint64_t& known = newest_[header.sender];
     if (header.generation > known) {
       known = header.generation;
-      sessions_.EraseIf([&](const Session& s) { return s.sender == header.sender && s.generation < header.generation; });
+      sessions_.EraseIf(
+          [&](const Session& s) { return s.sender == header.sender && s.generation < header.generation; });
     }
     const std::uint64_t forgotten = sessions_.forgotten();
     session = &sessions_[header.token];

@@ -171,11 +171,11 @@ class Seal {
   const std::uint64_t self_;
   SealCounters counters_;
   RecentMap<Address, Peer> peers_;
-  RecentMap<std::uint64_t, bool> offers_;             // tokens that nobody has used yet
-  RecentMap<std::uint64_t, Session> sessions_;        // by token
-  RecentMap<std::uint64_t, std::uint64_t> newest_;    // highest generation that has proved itself, by sender
-  std::map<ExchangeId, Open> open_;                   // of ours; as many as the transport below has
-  RecentMap<ExchangeId, Bound> served_;               // requests of others that wait for our answer
+  RecentMap<std::uint64_t, bool> offers_;           // tokens that nobody has used yet
+  RecentMap<std::uint64_t, Session> sessions_;      // by token
+  RecentMap<std::uint64_t, std::uint64_t> newest_;  // highest generation that has proved itself, by sender
+  std::map<ExchangeId, Open> open_;                 // of ours; as many as the transport below has
+  RecentMap<ExchangeId, Bound> served_;             // requests of others that wait for our answer
   std::int64_t challenges_left_;
   Instant challenges_at_{};
   std::vector<std::byte> sealed_;  // of the frame in hand

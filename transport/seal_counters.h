@@ -9,27 +9,27 @@
 namespace nekton {
 
 // One line per counter: enumerator, name as printed. The refusals are those from kRefusedPlain to kRefusedStream.
-#define NEKTON_SEAL_COUNTERS(X)                                                            \
-  X(kSealed, "seal_frames_sealed")                                                         \
-  X(kOpened, "seal_frames_opened")                                                         \
-  X(kPlainSent, "seal_plain_sent")         /* Sealing::kAccept, to who does not seal yet */ \
-  X(kPlainTaken, "seal_plain_taken")       /* the same, received */                        \
-  X(kChallenges, "seal_challenges_sent")                                                   \
-  X(kChallengesHeld, "seal_challenges_held_back") /* beyond their rate */                  \
-  X(kChallengesMet, "seal_challenges_met")        /* those of others, by us */             \
-  X(kSentAgain, "seal_frames_sent_again")         /* that a challenge had answered */      \
-  X(kSendersProved, "seal_senders_proved")                                                 \
-  X(kRefusedPlain, "seal_refused_plain")                                                   \
-  X(kRefusedShort, "seal_refused_malformed")                                               \
-  X(kRefusedLabel, "seal_refused_other_cluster")                                           \
-  X(kRefusedKey, "seal_refused_unknown_key")                                               \
-  X(kRefusedForged, "seal_refused_forged") /* it does not open */                          \
-  X(kRefusedUnproved, "seal_refused_unproved") /* no session, or one that is gone */       \
-  X(kRefusedOldLife, "seal_refused_old_generation")                                        \
-  X(kRefusedRepeated, "seal_refused_repeated")                                             \
-  X(kRefusedTooOld, "seal_refused_too_old")                                                \
-  X(kRefusedChallenge, "seal_refused_challenge") /* it answers nothing of ours */          \
-  X(kRefusedStream, "seal_refused_stream")       /* cut, reordered, no answer to ours */   \
+#define NEKTON_SEAL_COUNTERS(X)                                                          \
+  X(kSealed, "seal_frames_sealed")                                                       \
+  X(kOpened, "seal_frames_opened")                                                       \
+  X(kPlainSent, "seal_plain_sent")   /* Sealing::kAccept, to who does not seal yet */    \
+  X(kPlainTaken, "seal_plain_taken") /* the same, received */                            \
+  X(kChallenges, "seal_challenges_sent")                                                 \
+  X(kChallengesHeld, "seal_challenges_held_back") /* beyond their rate */                \
+  X(kChallengesMet, "seal_challenges_met")        /* those of others, by us */           \
+  X(kSentAgain, "seal_frames_sent_again")         /* that a challenge had answered */    \
+  X(kSendersProved, "seal_senders_proved")                                               \
+  X(kRefusedPlain, "seal_refused_plain")                                                 \
+  X(kRefusedShort, "seal_refused_malformed")                                             \
+  X(kRefusedLabel, "seal_refused_other_cluster")                                         \
+  X(kRefusedKey, "seal_refused_unknown_key")                                             \
+  X(kRefusedForged, "seal_refused_forged")     /* it does not open */                    \
+  X(kRefusedUnproved, "seal_refused_unproved") /* no session, or one that is gone */     \
+  X(kRefusedOldLife, "seal_refused_old_generation")                                      \
+  X(kRefusedRepeated, "seal_refused_repeated")                                           \
+  X(kRefusedTooOld, "seal_refused_too_old")                                              \
+  X(kRefusedChallenge, "seal_refused_challenge") /* it answers nothing of ours */        \
+  X(kRefusedStream, "seal_refused_stream")       /* cut, reordered, no answer to ours */ \
   X(kForgotten, "seal_entries_forgotten")        /* tables at their bound */
 
 enum class SealCounter : std::uint8_t {

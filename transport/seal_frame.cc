@@ -65,8 +65,7 @@ void Encrypt(std::byte* at, std::size_t size, const Associated& associated, cons
 bool Decrypt(std::span<const std::byte> sealed, std::byte* to, const Associated& associated, const std::byte* nonce,
              const SealKey& key) {
   return crypto_aead_xchacha20poly1305_ietf_decrypt(Raw(to), nullptr, nullptr, Raw(sealed.data()), sealed.size(),
-                                                    associated.data(), associated.size(), Raw(nonce),
-                                                    key.data()) == 0;
+                                                    associated.data(), associated.size(), Raw(nonce), key.data()) == 0;
 }
 
 // The nonce of a stream's record: the header's random bytes, the record's number, and whether it is the last.
@@ -92,7 +91,8 @@ SealFault ReadSealHeader(std::span<const std::byte> bytes, std::uint32_t label, 
   header->label = reader.Fixed<std::uint32_t>();
   if (header->label != label) return SealFault::kLabel;
   if (second >> 4 != kSealVersion) return SealFault::kVersion;
-  if (kind < static_cast<std::uint8_t>(SealKind::kData) || kind > static_cast<std::uint8_t>(SealKind::kStreamChallenge)) {
+  if (kind < static_cast<std::uint8_t>(SealKind::kData) ||
+      kind > static_cast<std::uint8_t>(SealKind::kStreamChallenge)) {
     return SealFault::kKind;
   }
   header->kind = static_cast<SealKind>(kind);

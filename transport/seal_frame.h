@@ -20,7 +20,7 @@ enum class SealKind : std::uint8_t {
   kRequest = 3,          // stream
   kAnswer = 4,           // stream; bound to its request
   kStreamChallenge = 5,  // stream, in place of an answer
-  kRefusal = 6,          // stream, in place of an answer; a bare code, not sealed: it cannot be, for the asker lacks the key
+  kRefusal = 6,  // stream, in place of an answer; a bare code, not sealed: it cannot be, for the asker lacks the key
 };
 
 enum class SealRefusal : std::uint8_t { kUnknownKey = 1, kDoesNotOpen = 2, kOtherCluster = 3, kRepeated = 4 };

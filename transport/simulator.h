@@ -76,9 +76,9 @@ struct RestartOptions {
   // true: its generation is above every one it used, as with a counter in a file. false: 1 + the wall clock in ms, so
   // that a wall clock stepped back can break it. Rows, tags and incarnation are forgotten in either case.
   bool memory = true;
-  std::uint64_t generation = 0;                   // not 0: this one
-  std::optional<Address> address = std::nullopt;  // moves there; else it comes back where it was
-  std::optional<Config> config = std::nullopt;    // else the same as before
+  std::uint64_t generation = 0;                             // not 0: this one
+  std::optional<Address> address = std::nullopt;            // moves there; else it comes back where it was
+  std::optional<Config> config = std::nullopt;              // else the same as before
   std::optional<std::vector<SealKey>> keys = std::nullopt;  // else those of SimMemberOptions
 };
 

@@ -118,9 +118,8 @@ class UvHubTransport final : public Transport {
 }  // namespace
 
 TransportFactory HubOnUv(std::shared_ptr<Hub> hub) {
-  return [hub = std::move(hub)](uv_loop_t* loop, const Address& bind) {
-    return UvHubTransport::Create(loop, *hub, bind);
-  };
+  return
+      [hub = std::move(hub)](uv_loop_t* loop, const Address& bind) { return UvHubTransport::Create(loop, *hub, bind); };
 }
 
 }  // namespace nekton

@@ -45,7 +45,8 @@ class UnixTransport final : public nekton::Transport {
     open_[id] = {clock_() + limit, absl::DeadlineExceededError("no answer in time"), to};
     if (fits && Write(to, Packed(kRequest, id, request), true)) return;
     // No callback from inside a call: it is overdue at once.
-    open_[id] = {Instant::min(), fits ? absl::UnavailableError("nobody there") : absl::ResourceExhaustedError("size"), to};
+    open_[id] = {Instant::min(), fits ? absl::UnavailableError("nobody there") : absl::ResourceExhaustedError("size"),
+                 to};
   }
   void Reply(ExchangeId id, std::vector<std::byte> answer) override {
     const auto asker = served_.extract(id);

@@ -111,6 +111,7 @@ int main(int argc, char** argv) {
   const auto done = [&] { return (*alpha)->probed() && (*beta)->probed() && program.ticks() >= 5; };
   while (!done() && bare::Now().boot < end) program.Turn();
   std::cout << "embed_epoll: alpha knows " << (*alpha)->alive() << " members, beta knows " << (*beta)->alive()
-            << (program.ticks() >= 5 ? "; the program's own timer went on\n" : "; the program's own timer stood still\n");
+            << (program.ticks() >= 5 ? "; the program's own timer went on\n"
+                                     : "; the program's own timer stood still\n");
   return done() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
