@@ -30,10 +30,10 @@ struct ClusterOptions {
   std::uint64_t seed = 1;         // of the simulator, in place of sim.seed
   Config config = Config::Lan();  // of every member; without seeds: n0 is the seed
   SimOptions sim = {};
-  bool start = true;       // in the constructor, all at time 0
-  bool record = true;      // events are kept, and printed when the test fails
-  bool authority = false;  // n0 is the authority of the group, and the others are told so
-  LeaseTerms terms = {};   // then
+  bool start = true;               // in the constructor, all at time 0
+  bool record = true;              // events are kept, and printed when the test fails
+  bool authority = false;          // n0 is the authority of the group, and the others are told so
+  LeaseTerms terms = {};           // then
   std::vector<SealKey> keys = {};  // of every member, with config.sealing
 };
 

@@ -223,7 +223,7 @@ class Simulator {
   const Member* member(SimId id) const;  // null if it does not run; valid until it stops
   // Its views, homes and leases; null if it does not run or has no authority. Decide and the like with Clock(id).
   LeaseRoom* leases(SimId id);
-  Seal* seal(SimId id);                  // of a member that seals its frames; else null. Valid until it stops
+  Seal* seal(SimId id);  // of a member that seals its frames; else null. Valid until it stops
   const std::string& name(SimId id) const;
   const Address& address(SimId id) const;
   std::uint64_t generation(SimId id) const;   // of the last start; 0 before
