@@ -66,9 +66,39 @@ struct NodeOptions {
   LogSink log;                      // lines in words, without a newline; none by default
   std::size_t event_queue = 16384;  // Start: events that wait for a slow handler; >= 1
   std::size_t mail_queue = 1024;    // messages and requests that wait for a slow handler; >= 1
-  ResolveFunction resolve;          // of seed names; empty: the system's resolver
-  Keyring keys;                     // with Config::sealing, in place of Config::key_file
-  TransportFactory transport;       // empty: UDP and TCP by libuv. Not with Config::standalone
+  // Calls with a `done` that has not been called yet; >= 1. Open requests are among them.
+  std::size_t callback_queue = 8192;
+  ResolveFunction resolve;               // of seed names; empty: the system's resolver
+  Keyring keys = {};                     // with Config::sealing, in place of Config::key_file
+  TransportFactory transport = nullptr;  // empty: UDP and TCP by libuv. Not with Config::standalone
+  // The authority of the group; by default there is none, and then there are no views, homes and leases.
+  LeaseConfig leases = {};
+  // Where this member keeps its view, if it is the authority: then it must be given. It is read in Start() or Attach(), and
+  // written on a thread of its own.
+  std::shared_ptr<ViewStore> view_store = nullptr;
+  // Is told what was decided about members, views and homes, as handlers are; empty: nobody. At most 4,096 wait for it.
+  std::function<void(const Evidence&)> evidence = nullptr;
+};
+
+// What is to be done with a request for an object, and by which lease.
+struct ObjectDecision {
+  Verdict verdict = Verdict::kNotCurrent;
+  std::uint64_t epoch = 0;        // ours; kMoved: of the move
+  std::string moved_to;           // kMoved
+  std::vector<std::byte> answer;  // kReplay: the first one; kServe: what was served, if it was at once
+  absl::Status detail;            // kForbidden: why
+  // kServe: from the decision on, so long reads and commits are covered by our leases. Who begins later has lost them.
+  Duration read_left{};
+  Duration write_left{};
+};
+
+// Where this member stands with the authority and its objects.
+struct LeaseStanding {
+  AuthorityEvidence authority;
+  Duration read_left{};
+  CountersEvidence totals;
+  LeaseCounters counters;
+  std::vector<std::pair<ObjectId, Route>> routes;  // those that are cached, in the order of the objects
 };
 
 // Of a request or a reliable message.
