@@ -20,7 +20,7 @@ absl::Status Authority::Begin(const Tick& now, const View& stored, AuthorityOutp
       return absl::DataLossError("the stored view was not signed by this authority for this group");
     }
     view_ = stored;
-    restored_ = true;
+    restored_ = inherited_ = true;
     settled_ = 0;
     for (const ViewMember& member : view_.members) {
       if (member.name != self_.name) holders_[member.name].member = member;
@@ -67,7 +67,7 @@ void Authority::Write(const Tick& now, AuthorityOutput& out) {
     if (ends && holder.successor.has_value()) members.push_back(*holder.successor);
   }
   for (const auto& [name, member] : joining_) members.push_back(member);
-  storing_ = SignView(key_, label_, view_.epoch() + 1, std::move(members), !moves_.empty());
+  storing_ = SignView(key_, label_, view_.epoch() + 1, std::move(members), inherited_ || !moves_.empty());
   written_at_ = now.boot;
   out.store = storing_;
 }
@@ -82,6 +82,7 @@ void Authority::Stored(const Tick& now, std::uint64_t epoch, const absl::Status&
   const View before = std::exchange(view_, std::move(*storing_));
   storing_.reset();
   store_again_ = kNever;
+  inherited_ = false;
   moves_.clear();
   for (const ViewMember& member : before.members) {
     const ViewMember* still = view_.Find(member.name);
@@ -231,7 +232,7 @@ absl::Status Authority::Move(const Tick& now, const ObjectId& object, std::strin
   if (behind_) return absl::UnavailableError("the authority's store is older than what members hold");
   const ViewMember* target = view_.Find(to);
   if (target == nullptr) return absl::NotFoundError(absl::StrCat("to ", Quoted(to), ": no member of the view"));
-  if (settled_ != view_.epoch() || storing_.has_value()) {
+  if (settled_ != view_.epoch() || storing_.has_value() || inherited_) {
     return absl::FailedPreconditionError("the view is not settled; try again");
   }
   if (moves_.contains(object)) return absl::FailedPreconditionError("object: it was moved in this view already");

@@ -134,6 +134,8 @@ class Authority {
   Instant store_again_ = kNever;
   bool behind_ = false;
   bool restored_ = false;  // begun from a store
+  bool inherited_ =
+      false;  // the view in force is of a life before this one, and so may moves be that we do not know of
   Tick now_;
   LeaseClock clock_;  // since we began
 };

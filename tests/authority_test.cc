@@ -245,6 +245,24 @@ TEST(AuthorityTest, ItGoesOnFromItsStoreAndWaitsOnceForWhatItMayHaveGranted) {
   EXPECT_NE(out.store->Find("gamma"), nullptr);
 }
 
+// What an authority moved before it was restarted it does not know any more; but whoever holds it does.
+TEST(AuthorityTest, MovesOfItsFormerLifeEndWithTheNextView) {
+  Scene first;
+  first.MustJoin(M("beta"));
+  first.RunTo(110s);
+  Authority again(Key(1), "group", kTerms, M("root", 2));
+  AuthorityOutput out;
+  ASSERT_TRUE(again.Begin(At(500s), first.authority.view(), out).ok());
+  again.Renew(At(500s), "beta", 1, 2);
+  again.Wake(At(500s + kWait - 1ns), out);
+  const ObjectId object = ObjectNamed("a");
+  const std::string to = Homes(again.view()).HomeOf(object) == "beta" ? "root" : "beta";
+  EXPECT_EQ(again.Move(At(500s + kWait - 1ns), object, to, out).code(), absl::StatusCode::kFailedPrecondition);
+  again.Wake(At(500s + kWait), out);
+  ASSERT_TRUE(out.store.has_value());
+  EXPECT_TRUE(out.store->ends_moves);
+}
+
 TEST(AuthorityTest, WhatAStoreLacksIsHeardOfBeforeAnythingIsWritten) {
   Scene first;
   first.MustJoin(M("beta"));

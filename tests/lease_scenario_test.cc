@@ -1,4 +1,5 @@
 // Groups with an authority, on the simulator: views, homes and leases after joins, failures, splits and restarts.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <map>
@@ -351,6 +352,107 @@ TEST(LeaseScenarioTest, WithAHeartbeatMeshToo) {
   const std::uint64_t epoch = EpochOf(c);
   c.Crash(3);
   ASSERT_TRUE(c.AllHold(epoch + 1, 300s));
+}
+
+// The wall clock is nobody's measure of time: an hour forth and back, a second that comes twice, and a clock that runs
+// wrong by a tenth for a minute change no state and end no lease.
+TEST(LeaseScenarioTest, WallClocksThatJumpEndNoLease) {
+  for (const DetectorKind detector : {DetectorKind::kFixed, DetectorKind::kPhi}) {
+    Config config = Config::Lan();
+    config.detector = detector;
+    Cluster c({.nodes = 4, .seed = 34, .config = config, .authority = true});
+    Form(c);
+    c.sim().ClearLog();
+    const std::uint64_t epoch = EpochOf(c);
+    const auto run = [&](Duration time) {
+      for (const Duration end = c.now() + time; c.now() < end;) {
+        c.RunFor(50ms);
+        for (SimId id = 0; id < c.size(); ++id) ASSERT_TRUE(c.MayCommit(id)) << c.sim().name(id);
+      }
+    };
+    SimId id = 0;
+    for (const Duration by : {Duration(1h), Duration(-1h), Duration(-1s), Duration(24h)}) {
+      c.sim().StepWall(id++, by);
+      run(20s);
+    }
+    for (int second = 0; second < 60; ++second) {
+      c.sim().StepWall(0, 100ms);
+      c.sim().StepWall(2, -100ms);
+      run(1s);
+    }
+    EXPECT_EQ(c.sim().log().size(), 0u);
+    EXPECT_EQ(EpochOf(c), epoch);
+  }
+}
+
+// A member that stood still for so long that it was removed: it knows with its first step that it may do nothing, and comes
+// back through a join, by an epoch that all come to know.
+TEST(LeaseScenarioTest, WhoWasRemovedWhileItStoodStillDoesNothingMore) {
+  Cluster c({.nodes = 5, .seed = 41, .authority = true});
+  Form(c);
+  const std::uint64_t epoch = EpochOf(c);
+  c.Pause(2);
+  c.RunFor(120s);
+  EXPECT_EQ(EpochOf(c), epoch + 1);
+  const Duration back = c.now();
+  const auto cannot = [&] { return !c.MayCommit(2) && !c.MayRead(2); };
+  EXPECT_TRUE(cannot()) << "before anything is handled";
+  std::uint64_t incarnation = c.member(2).Self()->key.incarnation;
+  c.Resume(2);
+  EXPECT_TRUE(cannot()) << "what waited in its socket renews nothing";
+  const auto knows = [&] { return c.Count({.kind = EventKind::kAccused, .observer = 2, .since = back}) > 0; };
+  ASSERT_TRUE(c.RunUntil(knows, 2s));
+  while (EpochOf(c, 2) == epoch) {
+    ASSERT_TRUE(cannot());
+    c.RunFor(1ms);
+  }
+  ASSERT_TRUE(c.AllHold(epoch + 2, 30s));
+  EXPECT_GT(c.member(2).Self()->key.incarnation, incarnation);
+  ASSERT_TRUE(c.RunUntil([&] { return c.MayCommit(2); }, 10s));
+}
+
+// Twelve in three groups for three minutes, each with changes of its own, and a fifth of everything is lost as they meet.
+TEST(LeaseScenarioTest, ThreeGroupsMeetInOneViewAboveAllOthers) {
+  Cluster c({.nodes = 12, .seed = 43, .authority = true});
+  Form(c);
+  std::map<std::uint64_t, ViewDigest> digests;
+  std::vector<std::uint64_t> last(c.size());
+  const auto look = [&] {
+    for (SimId id = 0; id < c.size(); ++id) {
+      if (!c.sim().live(id)) continue;
+      const View& view = c.leases(id).view();
+      if (view.epoch() == 0) continue;
+      EXPECT_GE(view.epoch(), last[id]) << c.sim().name(id);
+      last[id] = view.epoch();
+      EXPECT_EQ(digests.try_emplace(view.epoch(), view.head.digest).first->second, view.head.digest);
+    }
+  };
+  const auto run = [&](Duration time) {
+    for (const Duration end = c.now() + time; c.now() < end; look()) c.RunFor(100ms);
+  };
+  c.Partition({{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}});
+  run(60s);
+  for (const SimId id : std::vector<SimId>{3, 7, 11}) c.Crash(id);
+  run(60s);
+  for (const SimId id : std::vector<SimId>{3, 7, 11}) {
+    last[id] = 0;
+    c.Restart(id);
+  }
+  run(60s);
+  const std::uint64_t highest = *std::max_element(last.begin(), last.end());
+  c.Lose(0.2);
+  c.Heal();
+  const Duration healed = c.now();
+  const auto one = [&] {
+    look();
+    for (SimId id = 0; id < c.size(); ++id) {
+      if (c.leases(id).view().members.size() != 12 || EpochOf(c, id) != EpochOf(c)) return false;
+    }
+    return true;
+  };
+  ASSERT_TRUE(c.sim().RunUntil(one, 90s, 100ms));
+  EXPECT_GT(EpochOf(c), highest);
+  EXPECT_LE(c.now() - healed, 90s);
 }
 
 }  // namespace
