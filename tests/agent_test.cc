@@ -50,7 +50,7 @@ class Agent : public ChildProcess {
   }
   Json Ask(const std::string& command) {
     Write(command + "\n");
-    return Next("answer", command);
+    return Next("answer", command.substr(0, command.find(' ')));
   }
   std::string address() const { return started_.value("address", ""); }
   const Json& started() const { return started_; }
@@ -419,11 +419,9 @@ class AuthorityTest : public testing::Test {
   }
   std::string File(const std::string& name) const { return directory_ + "/" + name; }
   Words Root(Words more = {}) const {
-    Words words = {"--authority",     "alpha",
-                   "--authority-key", key_,
-                   "--evidence",      "--authority-secret",
-                   File("key"),       "--store",
-                   File("view.db"),   "--capabilities",
+    Words words = {"--authority", "alpha",   "--authority-key", key_,
+                   "--speed",     "4",       "--evidence",      "--authority-secret",
+                   File("key"),   "--store", File("view.db"),   "--capabilities",
                    File("rights")};
     words.insert(words.end(), more.begin(), more.end());
     return words;
