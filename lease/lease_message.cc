@@ -85,8 +85,11 @@ bool ReadMove(ByteReader& reader, LeaseMove& move) {
 
 bool ReadBody(ByteReader& reader, LeaseMessage& message) {
   switch (message.kind) {
-    case Kind::kJoin:
-      return ReadTerms(reader, message);
+    case Kind::kJoin: {
+      const bool sound = ReadTerms(reader, message);
+      ReadArray(reader, message.key.bytes);
+      return sound;
+    }
     case Kind::kPing: {
       const bool sound = ReadTerms(reader, message);
       const absl::StatusOr<ViewHead> head = DecodeViewHead(reader.Take(kViewHeadSize));
@@ -124,6 +127,7 @@ std::vector<std::byte> Encode(const LeaseMessage& message) {
   switch (message.kind) {
     case Kind::kJoin:
       WriteTerms(message, writer);
+      writer.Array(message.key.bytes);
       break;
     case Kind::kPing:
       WriteTerms(message, writer);

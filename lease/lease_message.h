@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "lease/lease_move.h"
 #include "lease/lease_terms.h"
+#include "lease/signature.h"
 #include "lease/view.h"
 
 namespace nekton {
@@ -27,7 +28,7 @@ struct LeaseMessage {
   enum class Result : std::uint8_t {
     kRenewed = 0,
     kNotRenewed = 1,  // you hold another view, are in none, or are being removed
-    kOtherTerms = 2,  // your leases last differently: nothing will be renewed
+    kOtherTerms = 2,  // your leases last differently, or you believe another authority: nothing will be renewed
     kAccepted = 3,    // you are in the next view, or in this one
     kWait = 4,        // you are not ACTIVE here yet
     kRefused = 5,     // the text says why
@@ -38,6 +39,7 @@ struct LeaseMessage {
   std::uint64_t nonce = 0;  // join, ping: 64 random bits, which come back in the answer
   Duration write{};         // join, ping: the terms of the sender
   std::int64_t drift_ppm = 0;
+  PublicKey key;              // join: whose views the sender believes
   ViewHead head;              // ping
   std::uint64_t epoch = 0;    // answer: of the view in force; fetch: of the sender's view; moved: of the move
   std::uint64_t settled = 0;  // answer: up to here views are settled

@@ -119,6 +119,7 @@ void LeaseRoom::Ask(const Tick& now, LeasePeers, LeaseOutput& out) {
   question.nonce = random_.Next();
   question.write = config_.terms.write;
   question.drift_ppm = config_.terms.drift_ppm;
+  question.key = config_.key;
   question.head = view_.head;
   if (pings_.size() >= kPingsMax) pings_.pop_front();
   pings_.push_back({question.nonce, leases_.Stamp(now)});

@@ -10,7 +10,8 @@ namespace nekton {
 using Result = LeaseMessage::Result;
 
 ViewRoot::ViewRoot(const LeaseConfig& config, std::string label, ViewMember self)
-    : terms_(config.terms),
+    : key_(config.key),
+      terms_(config.terms),
       admit_(config.admit),
       authority_(*config.signing, std::move(label), config.terms, std::move(self)) {}
 
@@ -85,6 +86,11 @@ LeaseMessage ViewRoot::Answer(const Tick& now, std::string_view name, const Leas
     answer.result = Result::kOtherTerms;
     answer.text = absl::StrCat("the authority's write lease is ", terms_.write.count(), " ns, with a drift of ",
                                terms_.drift_ppm, " ppm");
+  } else if (question.kind == LeaseMessage::Kind::kJoin && question.key != key_) {
+    // It would be home to objects by views that it refuses.
+    ++counters.other_terms;
+    answer.result = Result::kOtherTerms;
+    answer.text = "the authority has another key than this member believes";
   } else if (question.kind == LeaseMessage::Kind::kJoin) {
     answer.result = Admit(now, name, peer, out, answer.text);
   } else {

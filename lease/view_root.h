@@ -44,6 +44,7 @@ class ViewRoot {
   LeaseMessage::Result Admit(const Tick& now, std::string_view name, const LeasePeer& peer, AuthorityOutput& out,
                              std::string& why);
 
+  const PublicKey key_;
   const LeaseTerms terms_;
   const std::vector<std::string> admit_;
   Authority authority_;
