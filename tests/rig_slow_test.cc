@@ -80,7 +80,7 @@ TEST(RigTest, KillPeer) {
 
 TEST(RigTest, Partition) {
   const RigRun run = Rig({"--fault", "partition", "--speed", "4"});
-  ExpectOk(run, 43);
+  ExpectOk(run, 44);
   ExpectTheSequence(run);
   const int lost = run.Find("m1", "mesh-fail: authority state=lost epoch=2 root=root mutable=0 reads=lease");
   EXPECT_GE(lost, 0);
@@ -96,7 +96,7 @@ TEST(RigTest, NoPeer) {
 
 TEST(RigTest, WrongAuthority) {
   const RigRun run = Rig({"--fault", "wrong-authority", "--speed", "4"});
-  ExpectOk(run, 3);
+  ExpectOk(run, 7);
   EXPECT_GE(run.Find("m1", "mesh-fail: view-refused"), 0);
   EXPECT_EQ(run.Find("m1", "mesh-fail: joined"), -1);
 }
@@ -110,7 +110,7 @@ TEST(RigTest, NoRoute) {
 // A group that probes, of more than two.
 TEST(RigTest, PartitionOfThree) {
   const RigRun run = Rig({"--fault", "partition", "--speed", "4", "--members", "3"});
-  ExpectOk(run, 39);
+  ExpectOk(run, 40);
 }
 
 // The rig sees what is missing.
