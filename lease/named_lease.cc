@@ -93,10 +93,11 @@ std::string_view Name(LossReason reason) {
   return "?";
 }
 
-NamedLease::NamedLease(NamedLeaseOptions options, std::uint64_t seed)
+NamedLease::NamedLease(NamedLeaseOptions options, std::uint64_t seed, std::shared_ptr<LeaseHold> hold)
     : options_(WithDefaults(std::move(options))),
       usable_(UsableOf(options_.duration, options_.drift_ppm)),
-      random_(seed) {}
+      random_(seed),
+      hold_(std::move(hold)) {}
 
 NamedLease::~NamedLease() {
   if (hold_) hold_->End();

@@ -86,7 +86,9 @@ struct LeaseOutbox {
 class NamedLease {
  public:
   // `seed`: 64 random bits, others for every contender. `options` must be without problems.
-  NamedLease(NamedLeaseOptions options, std::uint64_t seed);
+  // `hold`: what its users ask; nobody else may write it.
+  NamedLease(NamedLeaseOptions options, std::uint64_t seed,
+             std::shared_ptr<LeaseHold> hold = std::make_shared<LeaseHold>());
   ~NamedLease();  // the hold ends; the record stays until T has passed
   NamedLease(NamedLease&&) = default;
   NamedLease& operator=(NamedLease&&) = delete;
@@ -174,7 +176,7 @@ class NamedLease {
   Duration usable_;  // H
   Random random_;
   LeaseClock clock_;
-  std::shared_ptr<LeaseHold> hold_ = std::make_shared<LeaseHold>();
+  std::shared_ptr<LeaseHold> hold_;
   bool begun_ = false;
   Tick now_;
   Duration longer_{};   // LongestBetween all readings so far

@@ -117,6 +117,7 @@ TEST(FieldLease, SilenceEndsALeaseByTheTimeOfTheLastGoodRenewalsSending) {
   rig.members[h].cut = true;
   rig.RunUntil(sent + kT, [&] { return rig.members[h].Count(kLost) == 1; });
   EXPECT_EQ(rig.members[h].Count(kLost), 1u);
+  EXPECT_EQ(rig.members[h].Count(LeaseEventKind::kAboutToLose), 1u);
   EXPECT_LE(rig.members[h].told.back().when - sent, UsableOf(kT) + 1ms);
   EXPECT_FALSE(rig.Held(h));
   ASSERT_TRUE(rig.RunUntilHeld(other, 5s));
