@@ -4,7 +4,6 @@
 
 #include <array>
 #include <csignal>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "lease/fenced_resource.h"
+#include "tests/scratch_path.h"
 #include "transport/store_sqlite_fence.h"
 
 namespace nekton {
@@ -64,12 +64,7 @@ int Number(sqlite3* connection, const std::string& sql) {
       &value, nullptr);
   return value;
 }
-std::string NewPath() {
-  static int count = 0;
-  const std::string dir = absl::StrCat(testing::TempDir(), "nekton_fence_", getpid(), "_", count++);
-  std::filesystem::create_directories(dir);
-  return absl::StrCat(dir, "/data.db");
-}
+std::string NewPath() { return ScratchPath("data.db"); }
 
 // A resource that counts its writes, of either kind.
 class Resource {

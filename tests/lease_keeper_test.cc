@@ -1,11 +1,9 @@
 // Leases as a program uses them: threads, callbacks, handles. Over a register in memory that can be made silent.
 #include <time.h>
 
-#include <unistd.h>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -15,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tests/scratch_path.h"
 #include "transport/lease_keeper.h"
 #include "transport/register_worker.h"
 #include "transport/store_sqlite_register.h"
@@ -320,10 +319,8 @@ TEST_F(LeaseKeeperTest, AnyThreadMayAsk) {
 }
 
 TEST_F(LeaseKeeperTest, OverSqlite) {
-  const std::string dir = absl::StrCat(testing::TempDir(), "nekton_keeper_", getpid());
-  std::filesystem::create_directories(dir);
   SqliteRegisterOptions options;
-  options.path = dir + "/leases.db";
+  options.path = ScratchPath("leases.db");
   const auto open = [&] { return std::shared_ptr<Register>(*OpenSqliteRegister(options)); };
   const auto alpha = Start("alpha", open());
   const auto beta = Start("beta", open());

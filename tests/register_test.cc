@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -13,6 +12,7 @@
 
 #include "lease/lease_record.h"
 #include "tests/register_conformance.h"
+#include "tests/scratch_path.h"
 #include "transport/register_worker.h"
 #include "transport/store_sqlite_file.h"
 #include "transport/store_sqlite_register.h"
@@ -23,13 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// A directory of the test's own; it is left where it is when the test fails.
-std::string NewPath() {
-  static std::atomic<int> count{0};
-  const std::string dir = absl::StrCat(testing::TempDir(), "nekton_register_", getpid(), "_", count++);
-  std::filesystem::create_directories(dir);
-  return absl::StrCat(dir, "/register.db");
-}
+std::string NewPath() { return ScratchPath("register.db"); }
 
 std::unique_ptr<Register> OpenSqlite(const SqliteRegisterOptions& options) {
   absl::StatusOr<std::unique_ptr<Register>> opened = OpenSqliteRegister(options);
@@ -206,7 +200,8 @@ TEST(SqliteRegisterTest, ARestoredFileHoldsEveryLeaseAndGoesOnAboveTheLostOne) {
     const std::uint64_t version = ReadNow(*r, "later5").version;
     EXPECT_GT(WriteNow(*r, "later5", version, "taken").version, version);
   }
-  EXPECT_THAT(std::string(OpenSqliteRegister(options).status().message()), HasSubstr("restored_era: 3: must be above 3"));
+  EXPECT_THAT(std::string(OpenSqliteRegister(options).status().message()),
+              HasSubstr("restored_era: 3: must be above 3"));
   options.restored_era = 0;
   EXPECT_EQ(ReadNow(*OpenSqlite(options), "later5").value, "taken");
 }
