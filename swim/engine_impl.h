@@ -50,7 +50,6 @@
 #include "swim/local_health.h"
 #include "swim/member_table.h"
 #include "swim/message.h"
-#include "swim/notice.h"
 #include "swim/open_questions.h"
 #include "swim/probation.h"
 #include "swim/probe_rounds.h"
@@ -117,13 +116,11 @@ class Engine::Impl {
   // So many rounds are to be answered until we reach the others again. One answer is not enough: where a few are cut off
   // from many together, one of the few answers now and then.
   static constexpr std::uint32_t kUnansweredMax = 3;
-  // So long a member is new, and its table not settled after it met somebody.
-  static constexpr int kUnsettledPeriods = 10;
-  static constexpr int kVoidPeriods = 5;                               // see Companions
-  static constexpr int kOldPeriods = 10;                               // see IsOld
+  static constexpr int kUnsettledPeriods = 10;  // so long a member is new, its table not settled after it met somebody
+  static constexpr int kVoidPeriods = 5;        // see Companions
+  static constexpr int kOldPeriods = 10;        // see IsOld
   static constexpr std::uint32_t kQuestionsMax = 2 * kDeafPeriodsMax;  // about one suspect, one each half period
-  // Rounds at the accused, beside the regular one (rule E).
-  static constexpr std::size_t kExtraRoundsMax = 8;
+  static constexpr std::size_t kExtraRoundsMax = 8;                    // at the accused, beside the regular one (E)
 
   // --- engine.cc
   bool Begin(const Tick& now, Outbox& out);  // false: we are gone, the input is ignored
@@ -381,9 +378,6 @@ class Engine::Impl {
 
   // --- engine_notice.cc
   std::optional<BroadcastPart> FindNotice(Notice::Kind kind, std::string_view name, Instant now) const;
-  std::optional<BroadcastPart> FindNotice(Notice::Kind kind, std::string_view name) const {
-    return FindNotice(kind, name, now_.boot);
-  }
   std::optional<NoticeInfo> Said(Instant now, Notice::Kind kind, PeerId row) const;
   absl::StatusOr<PeerId> Concerned(std::string_view member) const;
   absl::Status TakeMaintenance(Outbox& out, const Maintenance& order);
@@ -408,8 +402,7 @@ class Engine::Impl {
 
   Config config_;  // changed by TakeConfig alone
   const std::uint32_t label_;
-  // The period before the last change of it while we ran; else the same.
-  Duration period_before_ = config_.period;
+  Duration period_before_ = config_.period;  // the one before the last change while we ran; else the same
   std::vector<std::byte> terms_;
   Random random_;
   MemberTable table_;
@@ -479,7 +472,6 @@ class Engine::Impl {
   Instant last_gossip_ = Instant::min();
   Instant gossip_due_{};  // without rule G: no sooner than this
   Instant next_contact_ = kNever;
-
   std::uint64_t quiet_version_ = 0;  // the table's version at quiet_since_
   Instant quiet_since_{};
   bool repairing_ = false;  // a repair exchange is under way
@@ -498,9 +490,8 @@ class Engine::Impl {
   std::uint32_t farewell_heard_ = 0;
   std::uint32_t farewell_enough_ = 0;
 
-  std::uint64_t former_generation_ = 0;  // of the member in hand, for its kRestarted
-
   // Scratch, reused by every input.
+  std::uint64_t former_generation_ = 0;  // of the member in hand, for its kRestarted
   std::vector<StateChange> changes_;
   Rows answers_;  // rows whose news goes back to the sender of the frame in hand
   HeardParts heard_parts_;

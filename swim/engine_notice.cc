@@ -59,7 +59,7 @@ absl::Status Engine::Impl::TakeMaintenance(Outbox& out, const Maintenance& order
   if (!row.ok()) return row.status();
   const Row& subject = table_[*row];
   Notice notice{.kind = Notice::Kind::kMaintenance, .name = subject.who->name, .generation = subject.key.generation};
-  const auto held = FindNotice(notice.kind, notice.name);
+  const auto held = FindNotice(notice.kind, notice.name, now_.boot);
   if (order.duration == Duration{}) {
     if (!held.has_value()) return absl::NotFoundError(absl::StrCat(order.member, " is not in maintenance"));
     notice.over = true;
@@ -84,7 +84,7 @@ absl::Status Engine::Impl::TakeExpel(Outbox& out, const Expel& order) {
   if (*row == kSelf) return absl::InvalidArgumentError("member: it is this member itself, which can leave");
   const Row& subject = table_[*row];
   const Notice notice{.kind = Notice::Kind::kExpelled, .name = subject.who->name, .generation = subject.key.generation};
-  if (!FindNotice(notice.kind, notice.name).has_value() &&
+  if (!FindNotice(notice.kind, notice.name, now_.boot).has_value() &&
       Count(broadcasts_, now_.boot, notice.kind) >= kExpulsionsMax) {
     return absl::ResourceExhaustedError(
         absl::StrCat(kExpulsionsMax, " expulsions are kept, and no more can be; each ends broadcast_keep after it"));
@@ -131,7 +131,7 @@ void Engine::Impl::SpareRow(PeerId row, const Notice& notice, const BroadcastPar
 
 // A row that is new here, or speaks of a new life.
 void Engine::Impl::NoticesOf(PeerId row) {
-  const auto held = FindNotice(Notice::Kind::kMaintenance, table_[row].who->name);
+  const auto held = FindNotice(Notice::Kind::kMaintenance, table_[row].who->name, now_.boot);
   if (held.has_value()) SpareRow(row, *ReadNotice(held->key, held->bytes), *held);
 }
 
@@ -156,7 +156,7 @@ void Engine::Impl::Expelled(Outbox& out, PeerId row, const Notice& notice, const
 }
 
 bool Engine::Impl::IsExpelled(std::string_view name, std::uint64_t generation) const {
-  const auto held = FindNotice(Notice::Kind::kExpelled, name);
+  const auto held = FindNotice(Notice::Kind::kExpelled, name, now_.boot);
   return held.has_value() && generation <= ReadNotice(held->key, held->bytes)->generation;
 }
 
@@ -164,7 +164,7 @@ bool Engine::Impl::IsExpelled(std::string_view name, std::uint64_t generation) c
 bool Engine::Impl::AddExpulsion(FrameWriter& writer, PeerId row) const {
   const Row& r = table_[row];
   if (r.status != MemberStatus::kInactive || !IsExpelled(r.who->name, r.key.generation)) return false;
-  return writer.Add(*FindNotice(Notice::Kind::kExpelled, r.who->name));
+  return writer.Add(*FindNotice(Notice::Kind::kExpelled, r.who->name, now_.boot));
 }
 
 }  // namespace nekton

@@ -13,7 +13,7 @@
 
 namespace nekton {
 
-// The tag of members that says where they are: what of a group fails together (swim/engine_probe.cc picks relays by it).
+// The tag of members that says where they are: what of a group fails together (relays and corroborators are picked by it).
 inline constexpr std::string_view kZoneTag = "zone";
 
 // InvalidArgument: an empty key, or more than kTagsMax bytes; the message says how many.
