@@ -351,9 +351,9 @@ class NodeAttackTest : public NodeAttachTest, public testing::WithParamInterface
     attacker_->on_loop = true;
     attacker_->TakeHandlers();
     beta_->OnMessage([](const Message&) {});
-    beta_->OnRequest([this](const Message& request, Responder responder) {
-      beta_->SendTo("alpha", request.body).IgnoreError();
-      beta_->RequestAsync("alpha", {}, {.budget = 30ms}, nullptr).status().IgnoreError();
+    beta_->OnRequest([beta = beta_.get()](const Message& request, Responder responder) {
+      beta->SendTo("alpha", request.body).IgnoreError();
+      beta->RequestAsync("alpha", {}, {.budget = 30ms}, nullptr).status().IgnoreError();
       responder.Answer(request.body).IgnoreError();
     });
   }
