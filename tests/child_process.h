@@ -27,6 +27,7 @@ class ChildProcess {
   std::optional<std::string> LineWith(std::string_view part);
   void Write(std::string_view text);  // to its standard input
   void Signal(int number);
+  pid_t pid() const { return pid_; }
   // Its exit status, 128 and the number if a signal ended it; -1 when it took too long.
   int Wait();
   // All of its standard error so far; after Wait() all there is.

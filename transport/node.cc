@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "transport/node_impl.h"
 #include "transport/node_setup.h"
+#include "transport/uv_socket.h"
 
 namespace nekton {
 namespace {
@@ -137,6 +138,7 @@ Subscription Node::Subscribe(EventHandler handler, SubscribeFrom from) {
 absl::Status Node::CheckSeeds(std::vector<std::string>& addresses) const {
   Config check = impl_->core->config();  // sound, so that the mistakes are those of the new seeds
   if (check.standalone) return absl::FailedPreconditionError("standalone: this node has no socket and joins nobody");
+  for (std::string& address : addresses) address = WithNumericZone(address);
   check.seeds.swap(addresses);
   const absl::Status status = check.Validate();
   check.seeds.swap(addresses);

@@ -49,6 +49,9 @@ absl::StatusOr<NodePlan> PlanNode(Config config, LeaseConfig leases, std::shared
   const auto add = [&mistakes](absl::string_view mistake) {
     absl::StrAppend(&mistakes, mistakes.empty() ? "" : "\n", mistake);
   };
+  // The rooms below know no interfaces.
+  for (std::string* address : {&config.bind, &config.advertise}) *address = WithNumericZone(*address);
+  for (std::string& seed : config.seeds) seed = WithNumericZone(seed);
   if (const absl::Status status = config.Validate(); !status.ok()) add(status.message());
   if (const absl::Status status = FindKeys(config, &keys); !status.ok()) add(status.message());
   for (const std::string& mistake : ProblemsOf(leases, config)) add(mistake);

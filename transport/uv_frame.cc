@@ -72,6 +72,15 @@ FrameStep FrameReceiver::Ended(ssize_t got) {
   return FrameStep::kError;
 }
 
+// A TLS client says 16 03 0x, two bytes of length, 01 for its greeting; the first four are a length that a frame of ours
+// could have. None of ours begins as what follows does.
+bool FrameReceiver::IsTls() const {
+  const auto at = [](std::byte b) { return std::to_integer<unsigned>(b); };
+  const unsigned first = at(bytes_[0]) >> 4;
+  return at(header_[0]) == 0x16 && at(header_[1]) == 3 && at(header_[2]) <= 4 && at(bytes_[1]) == 1 && first != 1 &&
+         first != 0xe;
+}
+
 bool FrameReceiver::Grow() {
   const std::size_t size = std::min<std::size_t>(length_, std::max(kFirstPiece, 2 * bytes_.size()));
   if (!budget_.Take(size - bytes_.size())) return false;
@@ -90,6 +99,7 @@ FrameStep FrameReceiver::Read(int fd, std::size_t limit) {
     if (got <= 0) return Ended(got);
     received_ += static_cast<std::size_t>(got);
     read += static_cast<std::size_t>(got);
+    if (have < 2 && received_ >= kHeader + 2 && IsTls()) return FrameStep::kBadLength;
   }
   return FrameStep::kComplete;
 }

@@ -34,7 +34,7 @@ enum class FrameStep : std::uint8_t {
   kComplete,    // the whole frame is through
   kEof,         // the peer closed before it was
   kError,       // error() tells
-  kBadLength,   // a length that no frame has: no peer of ours
+  kBadLength,   // a length that no frame has, or the greeting of a TLS client: no peer of ours
   kOverBudget,  // no room for it now
 };
 
@@ -71,6 +71,7 @@ class FrameReceiver {
   FrameStep ReadHeader(int fd);
   FrameStep Ended(ssize_t got);
   bool Grow();
+  bool IsTls() const;
 
   ByteBudget& budget_;
   std::array<std::byte, 4> header_{};

@@ -1,5 +1,6 @@
 #include "transport/uv_socket.h"
 
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
@@ -152,6 +153,15 @@ Socket NewStream(const Address& bound, bool v4) {
     if (bind(made.fd(), reinterpret_cast<const sockaddr*>(&storage), size) != 0) errno = 0;
   }
   return made;
+}
+
+std::string WithNumericZone(const std::string& text) {
+  const std::size_t percent = text.find('%');
+  if (percent == std::string::npos) return text;
+  const std::size_t end = std::min(text.find(']', percent), text.size());
+  const unsigned index = if_nametoindex(text.substr(percent + 1, end - percent - 1).c_str());
+  if (index == 0) return text;
+  return absl::StrCat(text.substr(0, percent + 1), index, text.substr(end));
 }
 
 std::vector<Address> InterfaceAddresses() {

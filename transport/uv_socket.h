@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -47,6 +48,10 @@ absl::StatusOr<BoundPair> BindPair(const Address& bind);
 
 // A non-blocking stream socket of the family of `bound`, from its address where that is a definite one.
 Socket NewStream(const Address& bound, bool v4);
+
+// "[fe80::1%lo]:7946" with the number of that interface in place of its name; any other text as it is. An interface that
+// this machine does not have stays a name, which Address::Parse refuses.
+std::string WithNumericZone(const std::string& text);
 
 // Addresses of this machine's interfaces, port 0, loopback ones last.
 std::vector<Address> InterfaceAddresses();

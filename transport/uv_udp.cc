@@ -1,28 +1,21 @@
 #include "transport/uv_udp.h"
 
-#include <map>
-#include <mutex>
-
 namespace nekton {
 namespace {
 
-// The buffer of a loop, for as long as one of its sockets is there.
-std::shared_ptr<std::byte[]> BufferOf(const uv_loop_t* loop, std::size_t size) {
-  static std::mutex mutex;
-  static std::map<const uv_loop_t*, std::weak_ptr<std::byte[]>> buffers;
-  const std::lock_guard lock(mutex);
-  std::erase_if(buffers, [](const auto& entry) { return entry.second.expired(); });
-  std::weak_ptr<std::byte[]>& known = buffers[loop];
-  std::shared_ptr<std::byte[]> buffer = known.lock();
-  if (buffer == nullptr) known = buffer = std::make_shared_for_overwrite<std::byte[]>(size);
-  return buffer;
-}
+thread_local int receiving = 0;  // callbacks that may still read from the thread's buffer
 
 }  // namespace
 
+std::byte* UvUdp::Buffer() {
+  thread_local std::unique_ptr<std::byte[]> shared;
+  std::unique_ptr<std::byte[]>& buffer = receiving == 0 ? shared : nested_;
+  if (buffer == nullptr) buffer = std::make_unique_for_overwrite<std::byte[]>(kChunk * kChunks);
+  return buffer.get();
+}
+
 int UvUdp::Open(uv_loop_t* loop, Socket socket, bool v4) {
   v4_ = v4;
-  buffer_ = BufferOf(loop, kChunk * kChunks);
   if (const int error = uv_udp_init_ex(loop, &handle_, AF_UNSPEC | UV_UDP_RECVMMSG); error != 0) return error;
   inited_ = true;
   handle_.data = this;
@@ -39,7 +32,7 @@ int UvUdp::Listen() {
       &handle_,
       [](uv_handle_t* handle, std::size_t, uv_buf_t* buf) {
         auto* self = static_cast<UvUdp*>(handle->data);
-        *buf = uv_buf_init(reinterpret_cast<char*>(self->buffer_.get()), kChunk * kChunks);
+        *buf = uv_buf_init(reinterpret_cast<char*>(self->Buffer()), kChunk * kChunks);
       },
       [](uv_udp_t* handle, ssize_t size, const uv_buf_t* buf, const sockaddr* from, unsigned flags) {
         static_cast<UvUdp*>(handle->data)->Received(size, reinterpret_cast<const std::byte*>(buf->base), from, flags);
@@ -58,7 +51,9 @@ void UvUdp::Received(ssize_t size, const std::byte* bytes, const sockaddr* from,
     return;
   }
   // An empty datagram is passed on as one: the engine counts it as malformed.
+  ++receiving;
   owner_.OnUdp(FromSockaddr(from), {bytes, static_cast<std::size_t>(size)});
+  --receiving;
 }
 
 void UvUdp::Send(const Address& to, std::span<const std::byte> bytes) {

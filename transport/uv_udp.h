@@ -47,8 +47,10 @@ class UvUdp {
   static constexpr std::size_t kDatagramMax = 65507;
 
  private:
-  // libuv receives one datagram per 64 KiB of buffer and system call. The buffer is one for all calls and all sockets of a
-  // loop, which receive one after another: nothing is to be freed, and a page that no datagram ever reached costs no memory.
+  // libuv receives one datagram per 64 KiB of buffer and system call. The buffer is one for all calls of a loop's thread:
+  // nothing is to be freed, a page that no datagram ever reached costs no memory, and a thousand transports on one loop
+  // cost what one does. Only a loop that is run inside a callback of another gets one of its own.
+  std::byte* Buffer();
   static constexpr std::size_t kChunk = 65536;
   static constexpr std::size_t kChunks = 20;  // libuv takes no more
 
@@ -58,7 +60,7 @@ class UvUdp {
   bool inited_ = false;
   bool closing_ = false;
   bool v4_ = true;
-  std::shared_ptr<std::byte[]> buffer_;
+  std::unique_ptr<std::byte[]> nested_;
 };
 
 }  // namespace nekton

@@ -46,7 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       Require(size >= 4 && length >= 1 && length <= nekton::kSyncBytesMax && size - 4 >= length);
       Require(receiver.bytes().size() == length && std::memcmp(receiver.bytes().data(), data + 4, length) == 0);
     } else if (step == FrameStep::kBadLength) {
-      Require(length == 0 || length > nekton::kSyncBytesMax);
+      const bool tls = size >= 6 && data[0] == 0x16 && data[1] == 3 && data[5] == 1;
+      Require(length == 0 || length > nekton::kSyncBytesMax || tls);
     } else if (step == FrameStep::kMore) {
       close(ends[0]);
       ends[0] = -1;
