@@ -99,6 +99,12 @@ void Authority::Stored(const Tick& now, std::uint64_t epoch, const absl::Status&
     holder.member = member;
     holder.granted = false;
     out.admitted.push_back(member.name);
+    // It asked again, as its next life, while this view was being stored.
+    const auto next = joining_.find(member.name);
+    if (next == joining_.end()) continue;
+    holder.leaving = true;
+    holder.successor = std::move(next->second);
+    joining_.erase(next);
   }
   out.announce = view_;
   Settle(now);

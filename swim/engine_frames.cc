@@ -210,7 +210,8 @@ void Engine::Impl::Receive(const Tick& now, const Address& from, std::span<const
   if (!answered && !answers_.empty() && !OnProbation()) {
     Send(out, from, Header(FrameType::kGossip, 0), Purpose::kGossip, answers_, false);
   }
-  if ((frame.flags & kFlagStranger) != 0) OnStranger(out, sender);
+  // Of two neither of whom knows the other's present life one has to begin: we know at least who was there before.
+  if ((frame.flags & kFlagStranger) != 0) OnStranger(out, sender != kNoPeer ? sender : table_.FindAddress(from));
   if (frame.type == FrameType::kAck) {
     CompareTables(out, (frame.flags & kFlagDiffers) != 0, sender);
     CompareBroadcasts(out, (frame.flags & kFlagOtherBroadcasts) != 0, sender);

@@ -245,6 +245,23 @@ TEST(AuthorityTest, ItGoesOnFromItsStoreAndWaitsOnceForWhatItMayHaveGranted) {
   EXPECT_NE(out.store->Find("gamma"), nullptr);
 }
 
+TEST(AuthorityTest, WhoRestartsWhileItsFirstViewIsBeingStoredIsInTheNextOnce) {
+  Scene s;
+  s.RunTo(110s);
+  AuthorityOutput out;
+  ASSERT_TRUE(s.authority.Join(At(s.now), M("beta", 1), out).ok());
+  ASSERT_TRUE(out.store.has_value());
+  const std::uint64_t epoch = out.store->epoch();
+  AuthorityOutput second;
+  ASSERT_TRUE(s.authority.Join(At(s.now), M("beta", 2), second).ok());
+  EXPECT_FALSE(second.store.has_value());
+  s.Do([&](AuthorityOutput& stored) { s.authority.Stored(At(s.now), epoch, absl::OkStatus(), stored); });
+  s.RunTo(130s);
+  ASSERT_EQ(s.epoch(), epoch + 1);
+  EXPECT_THAT(s.members(), ElementsAre("beta", "root"));
+  EXPECT_EQ(s.authority.view().Find("beta")->generation, 2u);
+}
+
 // What an authority moved before it was restarted it does not know any more; but whoever holds it does.
 TEST(AuthorityTest, MovesOfItsFormerLifeEndWithTheNextView) {
   Scene first;

@@ -60,7 +60,7 @@ TEST(MemberStormTest, NoTwoMembersEverCommitToOneObject) {
   for (std::uint64_t seed = 1; seed <= storms; ++seed) {
     const MemberStormResult result = RunMemberStorm(seed);
     for (const std::string& violation : result.violations) ADD_FAILURE() << "seed " << seed << ", " << violation;
-    EXPECT_TRUE(result.healed) << "seed " << seed;
+    EXPECT_TRUE(result.healed) << "seed " << seed << result.state;
     sum.checks += result.checks;
     sum.overlaps += result.overlaps;
     sum.committable += result.committable;

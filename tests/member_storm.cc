@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr int kObjects = 6;
 constexpr Duration kTurmoil = 90s;  // so long faults happen
-constexpr Duration kCalm = 90s;     // and at most so long all may take to be one again
+constexpr Duration kCalm = 240s;    // and at most so long all may take to be one again
 constexpr std::int64_t kDrift = LeaseTerms().drift_ppm;
 
 ObjectId Object(int i) {
@@ -90,6 +90,7 @@ class MemberStorm {
     Calm();
     const Duration end = sim_.now() + kCalm;
     while (sim_.now() < end && !(result_.healed = Healed()) && sim_.Step()) Check();
+    if (!result_.healed) result_.state = State();
     return std::move(result_);
   }
 
@@ -338,6 +339,27 @@ class MemberStorm {
       if (!room->leases().MayCommit(sim_.Clock(id))) return false;
     }
     return true;
+  }
+
+  std::string State() {
+    std::string state = absl::StrCat(", ", result_.expulsions, " expulsions");
+    for (SimId id = 0; id < sim_.size(); ++id) {
+      absl::StrAppend(&state, "\n", sim_.name(id), sim_.live(id) ? "" : " is not live");
+      const LeaseRoom* room = sim_.leases(id);
+      if (room == nullptr) continue;
+      absl::StrAppend(&state, " generation ", room->generation(), ", commits ",
+                      room->leases().MayCommit(sim_.Clock(id)), ", contact ", room->current(), ", settled ",
+                      room->leases().settled(), ", pings ", room->counters().pings, ", renewals ",
+                      room->counters().renewals, ", epoch ", room->view().epoch(), ":");
+      for (const ViewMember& its : room->view().members) absl::StrAppend(&state, " ", its.name, "/", its.generation);
+      absl::StrAppend(&state, "; sees");
+      for (const MemberPtr& row : sim_.member(id)->Members()) {
+        const std::string_view status = Name(row->status);
+        absl::StrAppend(&state, " ", row->name, "/", row->key.generation, " ",
+                        absl::string_view(status.data(), status.size()));
+      }
+    }
+    return state;
   }
 
   nekton::Random random_;

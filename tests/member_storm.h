@@ -40,6 +40,7 @@ struct MemberStormResult {
   std::uint64_t moves = 0;
   std::uint64_t store_failures = 0;
   bool healed = false;  // in the end all are in one view, and all may commit
+  std::string state;    // else what each of them holds
 };
 
 MemberStormResult RunMemberStorm(std::uint64_t seed, BrokenGround ground = BrokenGround::kSound);

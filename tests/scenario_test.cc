@@ -395,5 +395,19 @@ TEST(Scenario, ATombstoneEndsEverywhereAndTheRowIsFree) {
   EXPECT_EQ(c.Count(EventKind::kForgotten), 7u);
 }
 
+// One that stood still while all others were restarted knows none of their lives, and none of them knows it.
+TEST(Scenario, WhoStoodStillWhileAllOthersWereRestartedComesBack) {
+  Cluster c({.nodes = 3, .seed = 73});
+  ASSERT_TRUE(c.Converge());
+  c.Pause(2);
+  c.RunFor(1s);
+  for (const SimId id : {SimId{0}, SimId{1}}) c.Crash(id);
+  c.RunFor(1s);
+  for (const SimId id : {SimId{0}, SimId{1}}) c.Restart(id);
+  c.RunFor(5s);
+  c.Resume(2);
+  EXPECT_TRUE(c.Converge(15s));
+}
+
 }  // namespace
 }  // namespace nekton
