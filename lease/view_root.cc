@@ -49,7 +49,8 @@ void ViewRoot::Review(const Tick& now, LeasePeers peers, AuthorityOutput& out) {
   for (const ViewMember& member : members) {
     if (member.name == self) continue;
     const std::optional<LeasePeer> peer = peers(member.name);
-    if (!peer.has_value()) {
+    // A lower generation than the view's: of that one nobody here has ever heard, or it was forgotten.
+    if (!peer.has_value() || peer->generation < member.generation) {
       if (now.boot < Later(begun_, kAbsentAfter)) {
         absent_ = true;
       } else {
@@ -57,7 +58,7 @@ void ViewRoot::Review(const Tick& now, LeasePeers peers, AuthorityOutput& out) {
       }
     } else if (peer->generation > member.generation || (peer->generation == member.generation && !peer->alive)) {
       authority_.Gone(now, member.name, member.generation, out);
-    } else if (peer->generation == member.generation) {
+    } else {
       authority_.Back(now, member.name, member.generation);
     }
   }

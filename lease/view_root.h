@@ -20,7 +20,7 @@ namespace nekton {
 
 class ViewRoot {
  public:
-  // A member of the view that nobody here has ever heard of is removed so long after our start: it was gone before.
+  // A member of the view of whose life nobody here has ever heard is removed so long after our start: it was gone before.
   static constexpr Duration kAbsentAfter = std::chrono::seconds(30);
   static constexpr Duration kTurnEvery = std::chrono::seconds(1);
   static constexpr Duration kReviewEvery = std::chrono::milliseconds(20);  // at most, of the whole view
