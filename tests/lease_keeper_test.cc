@@ -111,6 +111,7 @@ TEST_F(LeaseKeeperTest, AReleaseHandsOverAndTheTokenRises) {
   const auto alpha = Start("alpha");
   const auto beta = Start("beta");
   LeaseHandle first = *alpha->AcquireWithin("job", {}, 30s, log_.Callbacks());
+  ASSERT_TRUE(log_.WaitFor("acquired"));
   const std::optional<FencingToken> token = first.Check();
   ASSERT_TRUE(token.has_value());
   EXPECT_GT(first.Left(), 5s);
@@ -194,6 +195,7 @@ TEST_F(LeaseKeeperTest, SilenceEndsTheLeaseAndIsTold) {
   const auto alpha = Start("alpha", network);
   const auto beta = Start("beta");
   LeaseHandle first = *alpha->AcquireWithin("job", Lasting(200ms), 30s, log_.Callbacks());
+  ASSERT_TRUE(log_.WaitFor("acquired"));
   network->cut = true;
   LeaseHandle second = *beta->Acquire("job", Lasting(200ms), other_log_.Callbacks());
   while (!second.Check()) {
@@ -269,6 +271,21 @@ TEST_F(LeaseKeeperTest, CallbacksMayCallAndTheBlockingFormsAreRefusedThere) {
   EXPECT_TRUE(inner.Check().has_value());
 }
 
+// Answers of the register are under way at the end. None of them may be what ends the register, on its own thread: so the
+// keeper lets go of it itself, whoever still has handles.
+TEST_F(LeaseKeeperTest, ItMayEndAtAnyMomentAndTheRegisterEndsWithIt) {
+  for (int i = 0; i < 100; ++i) {
+    std::shared_ptr<Register> over = MakeLocalRegister(table_);
+    const std::weak_ptr<Register> watched = over;
+    auto keeper = Start("alpha", std::move(over));
+    std::vector<LeaseHandle> handles;
+    for (int k = 0; k < 1 + i % 7; ++k) handles.push_back(*keeper->Acquire(absl::StrCat("job", k), {}, {}));
+    keeper.reset();
+    EXPECT_TRUE(watched.expired());
+    for (const LeaseHandle& handle : handles) EXPECT_FALSE(handle.Check());
+  }
+}
+
 TEST_F(LeaseKeeperTest, AKeeperMayEndInsideACallback) {
   auto keeper = Start("alpha");
   std::promise<void> ended;
@@ -285,6 +302,7 @@ TEST_F(LeaseKeeperTest, AKeeperMayEndInsideACallback) {
 TEST_F(LeaseKeeperTest, AResourcesRefusalRaisesTheToken) {
   const auto keeper = Start("alpha");
   LeaseHandle lease = *keeper->AcquireWithin("job", {}, 30s, log_.Callbacks());
+  ASSERT_TRUE(log_.WaitFor("acquired"));
   lease.RaiseAbove(FencingToken{40});
   ASSERT_TRUE(log_.WaitFor("lost behind"));
   ASSERT_TRUE(log_.WaitFor("acquired", 2));

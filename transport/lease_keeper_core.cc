@@ -42,6 +42,9 @@ void LeaseKeeper::Core::Stop() {
   } else {
     teller_.join();
   }
+  // Here, and not with the core: a callback of the register's may be the last to let go of that, and on the register's own
+  // thread it must not end.
+  register_.reset();
 }
 
 // ---- Calls of users ----

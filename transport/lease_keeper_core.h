@@ -112,7 +112,7 @@ class LeaseKeeper::Core : public std::enable_shared_from_this<Core> {
   void CallBack();
   void Call(Lock& lock, const std::shared_ptr<Client>& client, const LeaseEvent& event);
 
-  const std::shared_ptr<Register> register_;
+  std::shared_ptr<Register> register_;  // the driver's, and Stop()'s after its end
   const LeaseKeeperOptions options_;
   std::mutex mutex_;
   std::condition_variable work_;     // for the driver

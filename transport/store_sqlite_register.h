@@ -2,7 +2,8 @@
 //
 // Each request is one transaction (BEGIN IMMEDIATE), on a thread of its own (transport/register_worker.h). The file is
 // opened as transport/store_sqlite_file.h tells, and refused if it would not be durable. Versions come from one counter in
-// the same file. A file that was restored from a backup must be opened with `restored_era` once: see the options.
+// the same file. A process that is stopped (SIGSTOP) inside a transaction keeps the lock until it goes on or ends: that is
+// safe, and until then nobody takes anything over. A file that was restored from a backup must be opened with `restored_era` once: see the options.
 #pragma once
 
 #include <cstdint>

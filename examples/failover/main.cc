@@ -80,7 +80,8 @@ class Counter {
  public:
   static absl::StatusOr<std::unique_ptr<Counter>> Open(const std::string& path) {
     auto counter = std::unique_ptr<Counter>(new Counter);
-    if (sqlite3_open(path.c_str(), &counter->connection_) != SQLITE_OK) return absl::UnavailableError("data: cannot be opened");
+    if (sqlite3_open(path.c_str(), &counter->connection_) != SQLITE_OK)
+      return absl::UnavailableError("data: cannot be opened");
     sqlite3_busy_timeout(counter->connection_, 10'000);
     const absl::Status made = counter->Run(
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; BEGIN IMMEDIATE;"
@@ -117,7 +118,9 @@ class Counter {
     return value;
   }
   // Before the first write: from here on nobody's older token passes.
-  absl::StatusOr<nekton::FencedAnswer> Advance(const nekton::FencedRequest& request) { return fence_->Advance(request); }
+  absl::StatusOr<nekton::FencedAnswer> Advance(const nekton::FencedRequest& request) {
+    return fence_->Advance(request);
+  }
   absl::StatusOr<nekton::FencedAnswer> Write(const nekton::FencedRequest& request, int value, bool fenced) {
     const std::string sql =
         absl::StrCat("UPDATE counter SET value = ", value, ", token = '", nekton::ToString(request.claim.token),
