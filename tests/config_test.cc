@@ -452,6 +452,24 @@ TEST(ConfigTest, RumoursThatCouldNeverBeEnoughAreAMistake) {
   EXPECT_THAT(Mistakes(config), ElementsAre(StartsWith("rumour_weight = 1: ")));
 }
 
+// Sealed datagrams are larger, and stay within the bound all the same.
+TEST(ConfigTest, SealingNeedsRoomAndItsFieldsFitTogether) {
+  Config config = Config::Lan();
+  config.name = "alpha";
+  config.key_file = "/etc/nekton/keys";
+  EXPECT_THAT(Mistakes(config), ElementsAre(StartsWith("key_file = ")));
+  config.sealing = Sealing::kRequire;
+  EXPECT_THAT(Mistakes(config), IsEmpty());
+  config.datagram_max = 512 + kSealedBytes;
+  EXPECT_THAT(Mistakes(config), IsEmpty());
+  --config.datagram_max;
+  EXPECT_THAT(Mistakes(config), ElementsAre(StartsWith("datagram_max = 593")));
+  config.sealing = static_cast<Sealing>(7);
+  config.key_file = std::string("a\0b", 3);
+  EXPECT_THAT(Mistakes(config),
+              ElementsAre(StartsWith("datagram_max = "), StartsWith("sealing = 7"), StartsWith("key_file = ")));
+}
+
 TEST(ConfigTest, TheLongestTimesAreMistakesToo) {
   Config config = NamedMesh();
   config.period = config.jitter = config.suspect_after = config.recovery_hold = Duration::max();

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "swim/engine.h"
+#include "lease/member.h"
 #include "swim/event.h"
 
 namespace nekton {
@@ -29,7 +29,7 @@ class EventReplay {
   }
 
   // What it holds now must be what the events told. Tombstones that it learned as such it tells nobody of.
-  void Compare(const Engine& engine) {
+  void Compare(const Member& engine) {
     std::set<std::string> held;
     for (const MemberPtr& row : engine.Members()) {
       if (row->self) {

@@ -118,6 +118,10 @@ TEST(NodeFieldTest, UnknownTypesAreDroppedAndCounted) {
     for (const CounterValue& c : node->Counters()) sum += c.name.find("bad_") == 0 ? c.value : 0;
     return sum >= 5;
   }));
+  // And whose they were.
+  ASSERT_TRUE(WaitFor([&] { return !node->Refused().empty() && node->Refused()[0].second == 5; }));
+  EXPECT_EQ(node->Refused().size(), 1U);
+  EXPECT_EQ(node->Refused()[0].first, Address::V4(127, 0, 0, 1, 0));
   EXPECT_EQ(node->Members().Alive().size(), 1U);
 }
 

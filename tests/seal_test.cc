@@ -158,6 +158,14 @@ TEST(Seal, WithoutAKeyOneCanDoNothingButBeCounted) {
   EXPECT_EQ(b.count(SealCounter::kRefusedShort), 1U);
   EXPECT_THAT(b.complaints, Contains(HasSubstr("which is not in our ring")));
   EXPECT_THAT(b.complaints, Contains(HasSubstr("does not seal its frames")));
+  // By hosts, of which 32 are told apart.
+  EXPECT_EQ(b.seal->refused().hosts().size(), 3U);
+  const std::vector<std::byte> garbage = Bytes("garbage");
+  for (int i = 0; i < 1000; ++i) {
+    b.Take(Address::V4(11, 0, static_cast<std::uint8_t>(i / 250), static_cast<std::uint8_t>(i % 250), 1), garbage);
+  }
+  EXPECT_EQ(b.seal->refused().hosts().size(), SourceTally::kHostsMax);
+  EXPECT_EQ(b.seal->refused().others(), 1000U - (SourceTally::kHostsMax - 3));
 }
 
 // The label is authenticated whole, not only its four bytes on the wire.

@@ -4,13 +4,23 @@
 #include <utility>
 
 namespace nekton {
+namespace {
+
+std::uint64_t Refused(const Counters& counters) {
+  return counters[Counter::kBadShort] + counters[Counter::kBadLabel] + counters[Counter::kBadVersion] +
+         counters[Counter::kBadChecksum] + counters[Counter::kBadType] + counters[Counter::kBadBody];
+}
+
+}  // namespace
 
 Driver::Driver(Member member, Transport& transport, std::function<Tick()> clock)
     : member_(std::move(member)), transport_(transport), clock_(std::move(clock)) {}
 
 void Driver::OnDatagram(const Address& from, std::span<const std::byte> bytes) {
   ++inputs_;
+  const std::uint64_t before = Refused(member_.counters());
   member_.Receive(clock_(), from, bytes, out_);
+  if (Refused(member_.counters()) != before) refused_.Add(from);
   Drain();
 }
 

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "lease/member.h"
+#include "transport/source_tally.h"
 #include "transport/transport.h"
 
 namespace nekton {
@@ -45,6 +46,8 @@ class Driver final : public Transport::Receiver {
   void TakeStores(std::vector<Outbox::Store>& stores);
   void TakeEvidence(std::vector<Evidence>& evidence);
   const Member& member() const { return member_; }
+  // Whose datagrams the member refused (bad_* of its counters).
+  const SourceTally& refused() const { return refused_; }
   std::uint64_t inputs() const { return inputs_; }    // of the network, so far
   std::uint64_t changes() const { return changes_; }  // inputs of any kind, so far
 
@@ -58,6 +61,7 @@ class Driver final : public Transport::Receiver {
   std::vector<Event> events_;
   std::vector<Mail> mail_;
   std::vector<Outbox::Store> stores_;
+  SourceTally refused_;
   std::uint64_t inputs_ = 0;
   std::uint64_t changes_ = 0;
 };

@@ -232,6 +232,16 @@ std::vector<CounterValue> Node::Counters() const {
   return all;
 }
 
+std::vector<std::pair<Address, std::uint64_t>> Node::Refused() const {
+  const NodeCore::Numbers numbers = impl_->core->numbers();
+  SourceTally all = numbers.refused;
+  for (const auto& [host, count] : numbers.refused_by_seal.hosts()) all.Add(host, count);
+  std::vector<std::pair<Address, std::uint64_t>> list = all.hosts();
+  const std::uint64_t others = all.others() + numbers.refused_by_seal.others();
+  if (others != 0) list.emplace_back(Address(), others);
+  return list;
+}
+
 Address Node::local() const { return impl_->core->local(); }
 Address Node::advertised() const { return impl_->core->advertised(); }
 

@@ -238,6 +238,11 @@ class Node {
   absl::Status UseKey(SealKey::Id id, Duration timeout = std::chrono::seconds(1));
   absl::Status RemoveKey(SealKey::Id id, Duration timeout = std::chrono::seconds(1));
   absl::StatusOr<std::vector<SealKey::Id>> Keys(Duration timeout = std::chrono::seconds(1));  // the first seals
+  // The same without waiting, as ObserveAsync. Legal everywhere.
+  absl::Status AddKeyAsync(const SealKey& key, std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status UseKeyAsync(SealKey::Id id, std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status RemoveKeyAsync(SealKey::Id id, std::function<void(const absl::Status&)> done = nullptr);
+  absl::Status KeysAsync(std::function<void(const absl::StatusOr<std::vector<SealKey::Id>>&)> done);
   // From Sealing::kAccept to kRequire, once every member accepts; and back. InvalidArgument: kOff.
   absl::Status SetSealing(Sealing mode, Duration timeout = std::chrono::seconds(1));
 
@@ -305,6 +310,8 @@ class Node {
   // Of the engine ("probe_rounds"), of its StateTransitionManager ("stm_input_duplicate"), and of the sockets
   // ("transport_datagrams_truncated"), as of the last turn.
   std::vector<CounterValue> Counters() const;
+  // Whose datagrams were refused, and how many: of the first 32 hosts, port 0; all others under the unspecified address.
+  std::vector<std::pair<Address, std::uint64_t>> Refused() const;
   Address local() const;       // as bound, with the real port; standalone: unspecified, port 0
   Address advertised() const;  // what others are told; standalone: config.advertise, or as local()
 

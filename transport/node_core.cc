@@ -174,9 +174,18 @@ NodeCore::Numbers NodeCore::numbers() const {
 
 NodeCore::Numbers NodeCore::CurrentNumbers() const {
   const Member& member = driver_.member();
-  return {
-      member.counters(), member.stm_counters(), socket_counters_ != nullptr ? *socket_counters_ : TransportCounters(),
-      lookups_,          lookups_failed_,       seal_ != nullptr ? seal_->seal().counters() : SealCounters()};
+  Numbers numbers;
+  numbers.engine = member.counters();
+  numbers.stm = member.stm_counters();
+  if (socket_counters_ != nullptr) numbers.transport = *socket_counters_;
+  numbers.lookups = lookups_;
+  numbers.lookups_failed = lookups_failed_;
+  numbers.refused = driver_.refused();
+  if (seal_ != nullptr) {
+    numbers.seal = seal_->seal().counters();
+    numbers.refused_by_seal = seal_->seal().refused();
+  }
+  return numbers;
 }
 
 // ---- the loop

@@ -53,6 +53,8 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
     std::uint64_t lookups = 0;
     std::uint64_t lookups_failed = 0;
     SealCounters seal;
+    SourceTally refused;  // by the engine
+    SourceTally refused_by_seal;
   };
 
   // On the loop's thread, or before it runs. `dispatch`: callbacks run on the loop, too. On an error the loop may have

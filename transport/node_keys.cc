@@ -47,6 +47,32 @@ absl::Status Node::RemoveKey(SealKey::Id id, Duration timeout) {
   return impl_->ChangeRing("RemoveKey()", timeout, [id](Keyring& ring) { return ring.Remove(id); });
 }
 
+absl::Status Node::AddKeyAsync(const SealKey& key, std::function<void(const absl::Status&)> done) {
+  return impl_->AskAsync(std::move(done), [key, raw = impl_->core.get()](Driver&) {
+    return ChangeKeys(*raw, [&key](Keyring& ring) { return ring.Add(key); });
+  });
+}
+
+absl::Status Node::UseKeyAsync(SealKey::Id id, std::function<void(const absl::Status&)> done) {
+  return impl_->AskAsync(std::move(done), [id, raw = impl_->core.get()](Driver&) {
+    return ChangeKeys(*raw, [id](Keyring& ring) { return ring.Use(id); });
+  });
+}
+
+absl::Status Node::RemoveKeyAsync(SealKey::Id id, std::function<void(const absl::Status&)> done) {
+  return impl_->AskAsync(std::move(done), [id, raw = impl_->core.get()](Driver&) {
+    return ChangeKeys(*raw, [id](Keyring& ring) { return ring.Remove(id); });
+  });
+}
+
+absl::Status Node::KeysAsync(std::function<void(const absl::StatusOr<std::vector<SealKey::Id>>&)> done) {
+  using Ids = absl::StatusOr<std::vector<SealKey::Id>>;
+  return impl_->AskAsync<Ids>(std::move(done), [raw = impl_->core.get()](Driver&) -> Ids {
+    if (raw->seal() == nullptr) return Unsealed();
+    return raw->seal()->seal().keys().ids();
+  });
+}
+
 absl::StatusOr<std::vector<SealKey::Id>> Node::Keys(Duration timeout) {
   const auto result = std::make_shared<absl::StatusOr<std::vector<SealKey::Id>>>(Unsealed());
   const absl::Status asked = impl_->Ask("Keys()", timeout, [result, raw = impl_->core.get()](Driver&) {

@@ -43,6 +43,7 @@
 #include "transport/seal_frame.h"
 #include "transport/seal_key.h"
 #include "transport/seal_window.h"
+#include "transport/source_tally.h"
 #include "transport/transport.h"
 
 namespace nekton {
@@ -106,6 +107,7 @@ class Seal {
   Sealing mode() const { return options_.mode; }
 
   const SealCounters& counters() const { return counters_; }
+  const SourceTally& refused() const { return refused_; }  // whose frames did not count
   std::size_t sessions() const { return sessions_.size(); }
 
  private:
@@ -164,12 +166,14 @@ class Seal {
   void Finish(ExchangeId id, const absl::Status& status, std::span<const std::byte> bytes, Transport::Receiver& above);
   void Refuse(SealCounter why, const Address& from, std::string_view what);
   absl::Status RefusedBy(const Address& to, SealRefusal code) const;
-  void Count(SealCounter counter) { ++counters_[counter]; }
+  void Count(SealCounter counter);
 
   SealOptions options_;
   const std::uint32_t label_;
   const std::uint64_t self_;
   SealCounters counters_;
+  SourceTally refused_;
+  Address from_;  // whose frame is in hand
   RecentMap<Address, Peer> peers_;
   RecentMap<std::uint64_t, bool> offers_;           // tokens that nobody has used yet
   RecentMap<std::uint64_t, Session> sessions_;      // by token

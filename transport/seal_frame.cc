@@ -183,6 +183,12 @@ bool OpenStream(std::span<const std::byte> bytes, const SealKey& key, std::strin
   }
 }
 
+std::array<std::byte, kSealTokenSize> SealTokenBytes(std::uint64_t token) {
+  std::array<std::byte, kSealTokenSize> bytes{};
+  ByteWriter(bytes.data()).Fixed(token);
+  return bytes;
+}
+
 std::vector<std::byte> WriteSealRefusal(std::uint32_t label, SealRefusal code) {
   std::vector<std::byte> out(kSealRefusalSize);
   ByteWriter writer(out.data());

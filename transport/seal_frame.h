@@ -76,6 +76,9 @@ bool OpenStream(std::span<const std::byte> bytes, const SealKey& key, std::strin
                 std::span<const std::byte> bound, std::vector<std::byte>* plain);
 std::size_t SealedStreamSize(std::size_t plain);
 
+// A token as it is sealed.
+std::array<std::byte, kSealTokenSize> SealTokenBytes(std::uint64_t token);
+
 std::vector<std::byte> WriteSealRefusal(std::uint32_t label, SealRefusal code);
 // False: it is none.
 bool ReadSealRefusal(std::span<const std::byte> bytes, std::uint32_t label, SealRefusal* code);

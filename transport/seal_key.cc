@@ -17,6 +17,12 @@ namespace {
 
 constexpr std::string_view kIdContext = "nekton key id";
 
+// Every key passes here before it is used; it fails only where there is no source of randomness.
+void Ready() {
+  static const int ready = sodium_init();
+  (void)ready;
+}
+
 int HexValue(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -27,6 +33,7 @@ int HexValue(char c) {
 }  // namespace
 
 SealKey::SealKey(std::span<const std::byte, kSize> bytes) {
+  Ready();
   std::memcpy(bytes_.data(), bytes.data(), kSize);
   std::array<unsigned char, crypto_generichash_BYTES> hash{};
   crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(kIdContext.data()),
@@ -59,6 +66,7 @@ absl::StatusOr<SealKey> SealKey::Parse(std::string_view hex) {
 }
 
 SealKey SealKey::Generate() {
+  Ready();
   std::array<std::byte, kSize> bytes{};
   randombytes_buf(bytes.data(), bytes.size());
   const SealKey key(bytes);

@@ -36,11 +36,12 @@
 #include "swim/address.h"
 #include "swim/config.h"
 #include "swim/event.h"
-#include "transport/seal.h"
 #include "transport/seal_key.h"
 #include "transport/sim_network.h"
 
 namespace nekton {
+
+class Seal;  // transport/seal.h
 
 struct SimOptions {
   std::uint64_t seed = 1;

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "stm/deadlines.h"
 #include "swim/outbox.h"
+#include "transport/seal.h"
 #include "transport/sim_clock.h"
 #include "transport/sim_flights.h"
 #include "transport/sim_streams.h"

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -27,6 +28,7 @@
 #include "absl/strings/str_split.h"
 #include "examples/agent/agent_leases.h"
 #include "examples/agent/console.h"
+#include "examples/agent/group_keys.h"
 #include "examples/agent/line_input.h"
 #include "examples/agent/words.h"
 #include "swim/event_json.h"
@@ -155,6 +157,7 @@ absl::Status Agent::Start() {
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(std::move(config), std::move(options));
   if (!node.ok()) return node.status();
   node_ = *std::move(node);
+  ServeGroupKeys(*node_);
   PrintStarted();
   const bool authority = options_.leases.enabled();
   if (!authority) printer_.Print({Now(), DisabledEvidence{}});
@@ -265,13 +268,21 @@ void Agent::OnLine(const std::string& line) {
   if (line == "tag" || line.starts_with("tag ")) return AnswerTag(line);
   if (line.starts_with("untag ")) return AnswerStatus("untag", line.substr(6), node_->EraseTag(line.substr(6)), "key");
   if (line == "broadcast" || line.starts_with("broadcast ")) return AnswerBroadcast(line);
+  if (line == "keys" || line.starts_with("keys ")) {
+    const absl::StatusOr<std::string> result =
+        ChangeGroupKeys(*node_, line.substr(std::min<std::size_t>(line.size(), 5)));
+    const std::string message = result.ok() ? *result : OneLine(result.status().message());
+    return console_.Print(
+        absl::StrCat("keys: ", message),
+        {{"answer", "keys"}, {"result", Std(absl::StatusCodeToString(result.status().code()))}, {"message", message}});
+  }
   if (leases_->OnLine(line)) return;
   if (line == "help") {
     const std::vector<std::string> commands = {
         "members",    "counters",      "explain NAME", "watch NAME MS LEVEL...", "unwatch NAME",
         "level NAME", "tag KEY=VALUE", "untag KEY",    "broadcast KEY TEXT",     "routes",
         "homes",      "stat OBJECT",   "get OBJECT",   "commit OBJECT TEXT",     "replay OBJECT",
-        "leave",      "help"};
+        "leave",      "keys",          "help"};
     return console_.Print(absl::StrCat("commands: ", absl::StrJoin(commands, ", ")),
                           {{"answer", "help"}, {"commands", commands}});
   }

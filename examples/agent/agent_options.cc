@@ -30,6 +30,10 @@ Runs one member of a group and prints every event with its cause, one a line.
   --profile PROFILE     lan (default), wan or local: SWIM; mesh or pair: heartbeats, of up to 64 members. A mesh commits
                         SUSPECT within 30 to 90 s of the last heartbeat heard, a pair after 6 s (fixed detector)
   --label LABEL         name of the cluster, up to 64 bytes; members of another label are not heard
+  --sealing MODE        off (default), accept or require: frames are encrypted, authenticated and good once. In a group
+                        that runs: accept at every member, then require at every member
+  --key-file FILE       of the group's keys, 64 hexadecimal digits a line, the first seals; mode 600. It follows what the
+                        command keys changes
   --tag KEY=VALUE       may be repeated; 512 bytes together
   --generation N        of this start of the name; default: the time in ms
   --detector DETECTOR   fixed (default) or phi: when an attempt of a probe round, or a heartbeat, is overdue
@@ -49,8 +53,9 @@ Runs one member of a group and prints every event with its cause, one a line.
 Commands on standard input, one a line: members, counters, explain NAME, leave, help; watch NAME MS LEVEL... (asks the
 member for a pulse every MS milliseconds; an event tells when its level of suspicion passes a LEVEL), unwatch NAME,
 level NAME; tag KEY=VALUE, untag KEY (our own tags); broadcast KEY TEXT (to every member, which is told of the latest of
-each KEY); with --authority also routes, homes, stat OBJECT, get OBJECT, commit OBJECT TEXT, and replay OBJECT (sends our
-last commit once more, as it was).
+each KEY); keys (those of this member), keys new, keys add HEX, keys use ID, keys remove ID (at every member; what would
+cut a member off is refused); with --authority also routes, homes, stat OBJECT, get OBJECT, commit OBJECT TEXT, and replay
+OBJECT (sends our last commit once more, as it was).
 Ctrl-C or SIGTERM leaves the group; a second one ends the process at once.
 Status: 0 after a leave, 1 failed, 2 wrong arguments, 130 ended by a second Ctrl-C.
 )";
@@ -130,6 +135,12 @@ void Declare(Arguments* arguments, AgentOptions* options, Named* named) {
   arguments->Time("join-timeout", &options->join_timeout);
   arguments->Text("profile", &named->profile);
   arguments->Text("label", &config->label);
+  arguments->Text("key-file", &config->key_file);
+  arguments->One("sealing", [config](std::string_view mode) {
+    const absl::StatusOr<Sealing> sealing = SealingOf(mode);
+    if (sealing.ok()) config->sealing = *sealing;
+    return sealing.status();
+  });
   arguments->Each("tag", [config](std::string_view tag) { return AddTag(tag, config); });
   arguments->Count("generation", 1, std::numeric_limits<std::uint64_t>::max(), &config->generation);
   arguments->One("detector", [config](std::string_view name) {

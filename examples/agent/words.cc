@@ -26,6 +26,13 @@ absl::StatusOr<Probing> ProbingOf(std::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat(Quoted(name), ": no such probing; use random or staggered"));
 }
 
+absl::StatusOr<Sealing> SealingOf(std::string_view name) {
+  if (name == "off") return Sealing::kOff;
+  if (name == "accept") return Sealing::kAccept;
+  if (name == "require") return Sealing::kRequire;
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(name), ": no such sealing; use off, accept or require"));
+}
+
 std::string OneLine(absl::string_view text) { return absl::StrReplaceAll(text, {{"\n", "; "}}); }
 
 }  // namespace nekton

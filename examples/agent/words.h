@@ -17,6 +17,8 @@ absl::StatusOr<Config> ProfileOf(std::string_view name);
 absl::StatusOr<DetectorKind> DetectorOf(std::string_view name);
 // "random" or "staggered".
 absl::StatusOr<Probing> ProbingOf(std::string_view name);
+// "off", "accept" or "require".
+absl::StatusOr<Sealing> SealingOf(std::string_view name);
 
 // The mistakes of a configuration, one a line, in one line.
 std::string OneLine(absl::string_view text);
