@@ -7,7 +7,9 @@
 // from the same event or the holder's from an earlier one, never overlap: UsableOf(T) <= T <= WaitOf(T) by true time.
 //
 // The two times are summed up from reading to reading, for over a span that was slewed first and suspended then neither
-// clock alone shows the whole of it. So a clock should be read at least about once a second.
+// clock alone shows the whole of it. So a clock should be read at least about once a second; and where one of these spans
+// holds a suspend (of a third of a second and more; shorter ones there are none), what may have been slewed away before it is
+// added to the longer time.
 //
 // Pure. The functions are thread-safe, a LeaseClock is not, but any number of threads may read one that nobody advances.
 #pragma once
@@ -35,7 +37,11 @@ class LeaseClock {
  public:
   // What holders count, from before they asked for a lease; and what grantors and observers count, from after they granted
   // it or saw it renewed. Both since the first reading; never less at a later reading, whatever the clocks do.
-  Duration Longer(const Tick& now) const { return longer_ + std::max({Duration::zero(), Boot(now), Raw(now)}); }
+  Duration Longer(const Tick& now) const {
+    const Duration raw = std::max(Duration::zero(), Raw(now));
+    const Duration slewed = std::clamp(Boot(now) - raw - raw / 10, Duration::zero(), raw / 10);
+    return longer_ + std::max({raw, Boot(now) + slewed, Duration::zero()});
+  }
   Duration Shorter(const Tick& now) const {
     return shorter_ + std::max(Duration::zero(), std::min(Boot(now), Raw(now)));
   }
