@@ -1,6 +1,6 @@
 // The secret keys of a group, and a ring of them: the first seals, all open.
 //
-// A key is 32 random bytes; whoever has one may speak for every member (but see seal.h, identities). Copies are wiped
+// A key is 32 random bytes; whoever has one may speak for every member. Copies are wiped
 // when they go. Not thread-safe; several threads may read.
 #pragma once
 
