@@ -24,6 +24,8 @@ void ForEachField(Field field) {
   field("advertise", &C::advertise, kFixed);
   field("seeds", &C::seeds, kFixed);
   field("label", &C::label, kFixed);
+  field("sealing", &C::sealing, kFixed);
+  field("key_file", &C::key_file, kFixed);
   field("tags", &C::tags, kFixed);
   field("generation", &C::generation, kFixed);
   field("seed", &C::seed, kFixed);
@@ -93,6 +95,7 @@ std::string PeriodMistake(const Config& from, Duration to) {
 const char* Instead(std::string_view name, FieldKind kind) {
   if (kind == FieldKind::kTerm) return "it is a term of the group: all members must be restarted with it";
   if (name == "seeds") return "it is fixed while a member runs: Join() takes further ones";
+  if (name == "sealing") return "it is fixed for the engine: the node's SetSealing() changes it";
   if (name == "tags") return "it is fixed while a member runs: SetTags() changes them";
   return "it is fixed while a member runs: restart it with the new value";
 }

@@ -52,7 +52,7 @@ struct Reconfigure {
 enum class FieldKind : std::uint8_t {
   kChangeable,  // by Reconfigure; `period` is a term, too
   kTerm,        // all members of a group must agree on it (swim/terms.h): all are to be restarted with it
-  kFixed,       // this member is to be restarted with it; seeds are for Join, tags for SetTags
+  kFixed,       // this member is to be restarted with it; seeds are for Join, tags for SetTags, sealing for SetSealing
 };
 struct ConfigField {
   std::string_view name;

@@ -33,6 +33,7 @@ void Alter(Duration& v) { v += 1ms; }
 void Alter(DetectorKind& v) { v = DetectorKind::kPhi; }
 void Alter(Monitoring& v) { v = v == Monitoring::kProbes ? Monitoring::kHeartbeats : Monitoring::kProbes; }
 void Alter(Probing& v) { v = Probing::kStaggered; }
+void Alter(Sealing& v) { v = Sealing::kAccept; }
 void Alter(Revive& v) { v = Revive::kJoinOnly; }
 void Alter(Rules& v) { v.back_off = !v.back_off; }
 void Alter(MailLimits& v) { ++v.open; }
@@ -48,18 +49,21 @@ std::optional<Instant> FirstOf(const Rig& rig, EventKind kind) {
 // swim/reconfigure.cc.
 template <typename Visit>
 void ForEachFieldOf(Config& config, Visit visit) {
-  auto& [name, bind, advertise, seeds, label, tags, generation, seed, detector, profile, monitoring, period,
-         phi_threshold, probing, attempts, relays, relay_after, stream_ping, nacks, local_health_max, corroborators,
-         rules, jitter, suspect_after, fail_after, acceptable_pause, repeat_after, misses, revive, recovery_hold,
-         promote_threshold, rumour_weight, tolerated_pause, hold_alpha, hold_beta, confirmers, hearer_margin,
-         forget_after, retransmit, gossip_fanout, gossip_interval, digest_patience, broadcast_keep, join_backoff_min,
-         join_backoff_max, seed_retry, reconnect_periods, stream_timeout, leave_timeout, isolation_share,
-         isolation_after, bootstrap_expect, standalone, max_local_pause, datagram_max, members_max, mail] = config;
+  auto& [name, bind, advertise, seeds, label, sealing, key_file, tags, generation, seed, detector, profile, monitoring,
+         period, phi_threshold, probing, attempts, relays, relay_after, stream_ping, nacks, local_health_max,
+         corroborators, rules, jitter, suspect_after, fail_after, acceptable_pause, repeat_after, misses, revive,
+         recovery_hold, promote_threshold, rumour_weight, tolerated_pause, hold_alpha, hold_beta, confirmers,
+         hearer_margin, forget_after, retransmit, gossip_fanout, gossip_interval, digest_patience, broadcast_keep,
+         join_backoff_min, join_backoff_max, seed_retry, reconnect_periods, stream_timeout, leave_timeout,
+         isolation_share, isolation_after, bootstrap_expect, standalone, max_local_pause, datagram_max, members_max,
+         mail] = config;
   visit("name", name);
   visit("bind", bind);
   visit("advertise", advertise);
   visit("seeds", seeds);
   visit("label", label);
+  visit("sealing", sealing);
+  visit("key_file", key_file);
   visit("tags", tags);
   visit("generation", generation);
   visit("seed", seed);
