@@ -39,9 +39,10 @@ TEST(AgentKeysTest, AKeyIsRotatedAtAllMembersFromOne) {
       const std::size_t at = line->find("listens on ") + 11;
       seed = line->substr(at, line->find_first_of(" ,", at) - at);
     } else {
-      ASSERT_TRUE(agents[0]->LineWith(absl::StrCat("n", i, " joined")).has_value());
+      ASSERT_TRUE(agents[0]->LineWith(absl::StrCat("n", i, " (generation")).has_value());
     }
   }
+  ASSERT_TRUE(agents[1]->LineWith("n2 (generation").has_value()) << "they are asked for all others, too";
   const auto ask = [&](std::size_t agent, const std::string& words) {
     agents[agent]->Write(words + "\n");
     return agents[agent]->LineWith("keys: ").value_or("nothing");

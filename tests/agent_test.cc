@@ -226,7 +226,7 @@ TEST(AgentTest, AnswersCommands) {
   int served = 0;
   for (int i = 0; i < 1000 && served == 0; ++i) served = alpha.Ask("counters")["counters"].value("syncs_served", -1);
   EXPECT_GE(served, 1);
-  EXPECT_EQ(alpha.Ask("help")["commands"].size(), 17U);
+  EXPECT_EQ(alpha.Ask("help")["commands"].size(), 18U);
   alpha.Write("dance\n");
   EXPECT_EQ(alpha.Next("answer", "unknown")["command"], "dance");
   alpha.Write("leave\n");

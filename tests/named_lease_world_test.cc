@@ -88,7 +88,9 @@ TEST(NamedLeaseWorld, BrokenVariantsAreCaught) {
     // Where the margin is small the random wait before a takeover covers for it.
     const bool margin = variant == LeaseVariant::kNoDriftMargin;
     options.drift_ppm = options.rho_ppm = margin ? 100'000 : kDriftPpm;
-    EXPECT_GT(RunWorlds(options, 4000, 3000).two_holders, 0u) << static_cast<int>(variant);
+    // An answer that is late enough is seldom; the clocks' own caution covers for most.
+    const std::uint64_t acquisitions = variant == LeaseVariant::kCountsFromAnswer ? 40'000 : 4000;
+    EXPECT_GT(RunWorlds(options, acquisitions, 3000).two_holders, 0u) << static_cast<int>(variant);
   }
   options.variant = LeaseVariant::kNoFence;
   EXPECT_GT(RunWorlds(options, 2000, 4000).stale_writes, 0u);

@@ -165,9 +165,9 @@ TEST(NodeFieldTest, SilentStreamsKeepNobodyOut) {
       WaitFor([&] { return std::all_of(silent.begin(), silent.end(), [](RawSocket& s) { return s.Closed(); }); }));
   EXPECT_TRUE(WaitFor([&] {
     return CounterOf(*seed, "transport_streams_refused_full") + CounterOf(*seed, "transport_streams_timed_out") +
-               CounterOf(*seed, "transport_streams_evicted_slow") ==
+               CounterOf(*seed, "transport_streams_evicted_slow") >=
            200;
-  }));
+  })) << "each is counted; the joiner's own tries, too, where there was no room";
   EXPECT_TRUE(Has(*seed, "joiner", MemberStatus::kActive));
 }
 
