@@ -87,6 +87,8 @@ class HomeLeases {
   // Until MayCommit() ends, as things stand; zero: it does not hold.
   Duration WriteLeft(const Tick& now) const;
   Duration ReadLeft(const Tick& now) const;
+  // There is a write lease that has not run out.
+  bool WriteRuns(const Tick& now) const { return renewed_ && Left(now, terms_.write_usable()) >= Duration::zero(); }
   // It was renewed once, and has not been for so long that it has run out.
   bool WriteRanOut(const Tick& now) const { return renewed_ && Left(now, terms_.write_usable()) < Duration::zero(); }
 

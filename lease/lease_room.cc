@@ -84,7 +84,8 @@ void LeaseRoom::Reschedule(const Tick& now) {
     return;
   }
   if (alive_) wake_ = std::min(wake_, next_ask_);
-  if (leases_.authority()) wake_ = std::min(wake_, Later(now.boot, leases_.WriteLeft(now) + Duration(1)));
+  if (leases_.authority() && leases_.WriteRuns(now))
+    wake_ = std::min(wake_, Later(now.boot, leases_.WriteLeft(now) + Duration(1)));
   if (wanted_ > view_.epoch() && fetching_ == 0) wake_ = std::min(wake_, next_fetch_);
 }
 
