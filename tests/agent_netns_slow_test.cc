@@ -79,9 +79,9 @@ done
 says() { grep -q "$2" $work/out$1; }
 await "says 1 'n2 .* joined' && says 1 'n3 .* joined' && says 2 'n3 .* joined'" && echo joined
 ip link set vup3 down
-await "says 1 'n3 .* failed' && says 2 'n3 .* failed'" && echo failed
+await "says 1 'n3 INACTIVE' && says 2 'n3 INACTIVE'" && echo failed
 ip link set vup3 up
-await "says 1 'n3 .* recovered' && says 2 'n3 .* recovered'" && echo back
+await "says 1 'n3 ACTIVE .* as INACTIVE' && says 2 'n3 ACTIVE .* as INACTIVE'" && echo back
 for i in 1 2 3; do eval "echo members >&$((10 + i))"; done
 for i in 1 2 3; do await "says $i '3 ACTIVE of 3 members'" && echo n$i whole; done
 )sh";
