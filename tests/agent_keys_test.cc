@@ -28,9 +28,9 @@ TEST(AgentKeysTest, AKeyIsRotatedAtAllMembersFromOne) {
   for (int i = 0; i < 3; ++i) {
     files.push_back(absl::StrCat(testing::TempDir(), "nekton_agent_keys_", getpid(), "_", i));
     ASSERT_TRUE(SaveKeyring(files.back(), first).ok());
-    std::vector<std::string> command = {NEKTON_COMMAND, "agent",     "--name",     absl::StrCat("n", i), "--bind",
-                                        "127.0.0.1:0",  "--profile", "local",      "--sealing",          "require",
-                                        "--key-file",   files.back()};
+    std::vector<std::string> command = {NEKTON_COMMAND, "agent",       "--name",     absl::StrCat("n", i),
+                                        "--bind",       "127.0.0.1:0", "--profile",  "local",
+                                        "--sealing",    "require",     "--key-file", files.back()};
     if (!seed.empty()) command.insert(command.end(), {"--join", seed});
     agents.push_back(std::make_unique<ChildProcess>(command));
     const auto line = agents.back()->LineWith("listens on ");
