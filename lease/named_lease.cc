@@ -249,7 +249,7 @@ void NamedLease::Contend(LeaseOutbox& out) {
 
 // Not before this time from now; zero or less: now.
 Duration NamedLease::TakeableIn() const {
-  if (bad_record_) return Duration::max();
+  if (bad_record_) return std::chrono::hours(24 * 365);  // as good as never, and nothing overflows
   if (Ours()) return Duration::zero();
   const Duration known_for = shorter_ - seen_at_;
   if (!record_ || record_->free()) return wait_ - known_for;
@@ -444,7 +444,7 @@ Instant NamedLease::NextOf() const {
     if (!held_->told) by(now_.boot + std::max(Duration::zero(), held_->tell_at - shorter_));
     if (!pending_) by(std::max(retry_at_, now_.boot + std::max(Duration::zero(), held_->renew_at - longer_)));
   } else if (!pending_) {
-    const Duration take_in = known_ ? TakeableIn() : Duration::zero();
+    const Duration take_in = known_ ? std::max(Duration::zero(), TakeableIn()) : Duration::zero();
     const Instant act = std::min(Later(now_.boot, take_in), poll_at_);
     by(std::max(retry_at_, act));
   }
