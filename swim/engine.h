@@ -172,8 +172,8 @@ class Engine {
   std::vector<MemberPtr> Members() const;  // shared with the events; O(N)
   MemberPtr Self() const;
   MemberPtr Find(std::string_view name) const;  // null: no member of this name is known
-  std::size_t size() const;   // rows: ACTIVE, SUSPECT, INACTIVE and LEFT, self included
-  std::size_t alive() const;  // ACTIVE and SUSPECT, self included
+  std::size_t size() const;                     // rows: ACTIVE, SUSPECT, INACTIVE and LEFT, self included
+  std::size_t alive() const;                    // ACTIVE and SUSPECT, self included
   // The latest broadcast of each key that is held: what a user reads anew who has lost events. O(keys).
   std::vector<BroadcastInfo> HeldBroadcasts(const Tick& now) const;
   Contact contact() const;  // how much of the group is reached; after a leave: as it was
