@@ -61,7 +61,7 @@ class StormStore final : public ViewStore {
 
 class MemberStorm {
  public:
-  MemberStorm(std::uint64_t seed, BrokenGround ground) : random_(seed), ground_(ground), sim_(OptionsOf(seed)) {
+  MemberStorm(std::uint64_t seed, BrokenGround ground) : random_(seed), sim_(OptionsOf(seed)) {
     store_ = std::make_shared<StormStore>(random_, ground, result_);
     Config config = Config::Lan();
     config.seeds = {"10.0.0.1:7946", "10.0.0.2:7946"};
@@ -363,7 +363,6 @@ class MemberStorm {
   }
 
   nekton::Random random_;
-  BrokenGround ground_;
   MemberStormResult result_;
   std::shared_ptr<StormStore> store_;
   Simulator sim_;

@@ -148,8 +148,7 @@ class BlockedNode {
     node = MustStart(config, std::move(options));
     watch_ = node->Subscribe([this](const Event&) {
       entered_.store(true);
-      gate_.get_future().wait();
-      watch_.Cancel();
+      opened_.wait();
     });
     EXPECT_TRUE(node->SetTag("x", "y", 60s).ok());  // the event of it blocks
     EXPECT_TRUE(WaitFor([&] { return entered_.load(); }));
@@ -160,6 +159,7 @@ class BlockedNode {
 
  private:
   std::promise<void> gate_;
+  const std::shared_future<void> opened_ = gate_.get_future().share();
   std::atomic<bool> entered_ = false;
   Subscription watch_;
 };
