@@ -207,8 +207,8 @@ TEST(Keyring, TheFirstSealsAndItCannotBeRemoved) {
   EXPECT_TRUE(ring.Remove(KeyOf(1).id()).ok());
   EXPECT_EQ(ring.Find(KeyOf(1).id()), nullptr);
   for (int i = 3; i < 30; ++i) {
-    EXPECT_EQ(ring.Add(KeyOf(i)).code(),
-              ring.keys().size() < Keyring::kMax ? absl::StatusCode::kOk : absl::StatusCode::kResourceExhausted);
+    const bool room = ring.keys().size() < Keyring::kMax;
+    EXPECT_EQ(ring.Add(KeyOf(i)).code(), room ? absl::StatusCode::kOk : absl::StatusCode::kResourceExhausted);
   }
   EXPECT_EQ(ring.keys().size(), Keyring::kMax);
 }
