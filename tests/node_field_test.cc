@@ -23,15 +23,16 @@ bool HasIPv6() { return BindPair(Address::Parse("[::1]:0").value()).ok(); }
 // 49: a dual-stack socket hears a v4 peer as ::ffff:127.0.0.1; both are one.
 TEST(NodeFieldTest, AV4PeerOfADualStackNodeIsOneMember) {
   if (!HasIPv6()) GTEST_SKIP() << "no IPv6 here";
-  Config config = FastConfig("dual");
-  config.bind = "[::]:0";
-  config.advertise = "127.0.0.1:1";  // replaced below, once the port is known
-  auto probe = MustStart(FastConfig("probe"));
-  const std::string port = absl::StrCat(probe->local().port);
-  probe->Stop();
-  config.bind = absl::StrCat("[::]:", port);
-  config.advertise = absl::StrCat("127.0.0.1:", port);
-  auto dual = MustStart(config);
+  std::string port;
+  auto dual = StartAtSomePort([&port] {
+    auto probe = MustStart(FastConfig("probe"));
+    port = absl::StrCat(probe->local().port);
+    probe->Stop();
+    Config config = FastConfig("dual");
+    config.bind = absl::StrCat("[::]:", port);
+    config.advertise = absl::StrCat("127.0.0.1:", port);
+    return Node::Start(config);
+  });
   ASSERT_NE(dual, nullptr);
   EventLog log;
   const Subscription watch = dual->Subscribe(log.Handler());
@@ -81,10 +82,6 @@ TEST(NodeFieldTest, ZonesMayBeNamesOfInterfaces) {
 
 // 48: the first address of a name is the node itself, the second is dead, the third lives.
 TEST(NodeFieldTest, ANameWhoseFirstAddressesAreUselessIsFollowedToTheLast) {
-  Config config = FastConfig("live");
-  config.bind = "127.0.0.3:0";
-  auto live = MustStart(config);
-  const std::string port = absl::StrCat(live->local().port);  // one for all, as with names
   NodeOptions options;
   std::atomic<int> lookups = 0;
   options.resolve = [&](const std::string&) -> absl::StatusOr<std::vector<Address>> {
@@ -92,9 +89,18 @@ TEST(NodeFieldTest, ANameWhoseFirstAddressesAreUselessIsFollowedToTheLast) {
     return std::vector<Address>{Address::V4(127, 0, 0, 1, 0), Address::V4(127, 0, 0, 2, 0),
                                 Address::V4(127, 0, 0, 3, 0)};
   };
-  config = FastConfig("node");
-  config.bind = absl::StrCat("127.0.0.1:", port);
-  auto node = MustStart(config, std::move(options));
+  std::unique_ptr<Node> live;
+  std::string port;  // one for all, as with names
+  auto node = StartAtSomePort([&] {
+    Config config = FastConfig("live");
+    config.bind = "127.0.0.3:0";
+    live = MustStart(config);
+    port = absl::StrCat(live->local().port);
+    config = FastConfig("node");
+    config.bind = absl::StrCat("127.0.0.1:", port);
+    return Node::Start(config, options);
+  });
+  ASSERT_NE(node, nullptr);
   EventLog log;
   const Subscription watch = node->Subscribe(log.Handler());
   ASSERT_TRUE(node->Join({absl::StrCat("cluster.internal:", port)}).ok());

@@ -44,6 +44,20 @@ inline std::unique_ptr<Node> MustStart(Config config, NodeOptions options = {}) 
   return node.ok() ? *std::move(node) : nullptr;
 }
 
+// For a port number that was free at another address, or until just now: somebody else may have it here. `start` then
+// tries another number.
+inline std::unique_ptr<Node> StartAtSomePort(const std::function<absl::StatusOr<std::unique_ptr<Node>>()>& start) {
+  for (int i = 0; i < 50; ++i) {
+    auto node = start();
+    if (node.ok()) return *std::move(node);
+    if (!absl::IsAlreadyExists(node.status())) {
+      ADD_FAILURE() << node.status();
+      break;
+    }
+  }
+  return nullptr;
+}
+
 // False after a time in which the slowest machine would have come to it.
 inline bool WaitFor(const std::function<bool()>& condition, std::chrono::seconds patience = std::chrono::seconds(60)) {
   const auto end = std::chrono::steady_clock::now() + patience;
