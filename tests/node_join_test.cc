@@ -226,16 +226,27 @@ TEST(NodeJoinTest, MistakesAreToldAtOnce) {
 
 TEST(NodeJoinTest, StoppingEndsTheWaitAndDropsTheCallback) {
   const DeadAddress dead;
+  const DeadAddress other;  // of the call that waits: once it has been tried, the call is there
   for (const bool stops_first : {false, true}) {
     auto alpha = MustStart(FastConfig("alpha"));
+    EventLog log;
+    const Subscription watch = alpha->Subscribe(log.Handler());
     std::atomic<bool> called = false;
     EXPECT_TRUE(alpha->JoinAsync({dead.text()}, 10min, [&](const JoinReport&) { called = true; }).ok());
     if (stops_first) alpha->Stop();
     std::thread stopper([&] {
-      if (!stops_first) WaitFor([&] { return CounterOf(*alpha, "syncs_failed") >= 1; });
+      const auto tried = [&](const Event& e) {
+        return e.kind == EventKind::kJoinResult && e.address.ToString() == other.text();
+      };
+      if (!stops_first) {
+        WaitFor([&] {
+          const std::vector<Event> events = log.all();
+          return std::any_of(events.begin(), events.end(), tried);
+        });
+      }
       alpha->Stop();
     });
-    const JoinReport report = alpha->Join({dead.text()}, 10min);
+    const JoinReport report = alpha->Join({other.text()}, 10min);
     stopper.join();
     EXPECT_EQ(report.status.code(), stops_first ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kCancelled)
         << report.status;

@@ -25,18 +25,6 @@ absl::Status FileError(std::string_view what, const std::string& path, int error
   return absl::FailedPreconditionError(text);
 }
 
-// A new file of mode 600 beside `path`. Less than zero: errno says why not. (mkostemp would do, but the thread sanitizer
-// does not see what it opens, and takes the descriptor for a socket that libuv has closed in a way that it sees no more.)
-int OpenBeside(const std::string& path, std::string* temporary) {
-  int fd = -1;
-  for (int i = 0; i < 100; ++i) {
-    *temporary = absl::StrCat(path, ".", absl::Hex(randombytes_random(), absl::kZeroPad8));
-    fd = open(temporary->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0 || errno != EEXIST) break;
-  }
-  return fd;
-}
-
 bool WriteAll(int fd, const std::string& text) {
   std::size_t done = 0;
   while (done < text.size()) {
@@ -90,8 +78,8 @@ absl::Status SaveKeyring(const std::string& path, const Keyring& ring) {
     text += '\n';
     sodium_memzero(hex.data(), hex.size());
   }
-  std::string temporary;
-  const int fd = OpenBeside(path, &temporary);
+  std::string temporary = path + ".XXXXXX";
+  const int fd = mkostemp(temporary.data(), O_CLOEXEC);  // mode 600
   if (fd < 0) return FileError("write", path, errno);
   const bool written = WriteAll(fd, text);
   int error = written ? 0 : errno;
