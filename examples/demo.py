@@ -12,11 +12,12 @@ import sys
 import threading
 import time
 
+sys.dont_write_bytecode = True  # the tree of sources stays as it is
+import ending  # noqa: E402
+
 NAMES = ("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau "
          "upsilon").split()
 COLOURS = {"ACTIVE": "32", "SUSPECT": "33", "INACTIVE": "31", "LEFT": "36", "ok": "32", "NOT MET": "1;31"}
-
-STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 FREEZE_S = 3.0
 WATCH_S = 4.0  # after the freeze: longer than any hold that the silence could have started
@@ -482,23 +483,6 @@ def parse(arguments):
     return options
 
 
-def stop(number, _):
-    for other in STOPS:
-        signal.signal(other, signal.SIG_IGN)  # nothing may come between us and the end of the agents
-    raise SystemExit(128 + number)
-
-
-def main():
-    options = parse(sys.argv[1:])
-    for number in STOPS:
-        signal.signal(number, stop)
-    try:
-        return Demo(options).run()
-    except BrokenPipeError:
-        # Nobody reads any more; the agents have been ended.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    chosen = parse(sys.argv[1:])
+    sys.exit(ending.run(lambda: Demo(chosen).run()))

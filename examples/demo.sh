@@ -25,12 +25,8 @@ Status: 0 if everything was as expected, 1 if not, 2 for wrong arguments.
 TEXT
 }
 
-refuse() {
-  echo "demo.sh: $1; see demo.sh --help" >&2
-  exit 2
-}
+source "$(dirname "${BASH_SOURCE[0]}")/prepare.sh"
 
-root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 build=yes
 options=()
 while (($#)); do
@@ -55,14 +51,5 @@ while (($#)); do
   shift
 done
 
-if [[ "$build" == yes ]]; then
-  # Standard output is for the demonstration.
-  (
-    cd "$root"
-    tests/install.sh
-    cmake --preset release
-    cmake --build --preset release --target example_agent
-  ) >&2
-fi
-
+if [[ "$build" == yes ]]; then prepare example_agent; fi
 exec python3 "$root/examples/demo.py" "${options[@]}"

@@ -15,6 +15,9 @@ import tempfile
 import threading
 import time
 
+sys.dont_write_bytecode = True  # the tree of sources stays as it is
+import ending  # noqa: E402
+
 NAMES = ("alpha", "beta", "gamma")
 DURATION_MS = 2000
 DEADLINE_S = 20.0  # of what should take a second or a lease
@@ -231,4 +234,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ending.run(main))

@@ -26,12 +26,8 @@ Status: 0 if everything was as expected (with --no-fence: the corruption was see
 TEXT
 }
 
-refuse() {
-  echo "failover.sh: $1; see failover.sh --help" >&2
-  exit 2
-}
+source "$(dirname "${BASH_SOURCE[0]}")/prepare.sh"
 
-root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 build=yes
 options=()
 while (($#)); do
@@ -54,14 +50,5 @@ while (($#)); do
   shift
 done
 
-if [[ "$build" == yes ]]; then
-  # Standard output is for the demonstration.
-  (
-    cd "$root"
-    tests/install.sh
-    cmake --preset release
-    cmake --build --preset release --target example_failover
-  ) >&2
-fi
-
+if [[ "$build" == yes ]]; then prepare example_failover; fi
 exec python3 "$root/examples/failover.py" "${options[@]}"

@@ -14,10 +14,12 @@ import tempfile
 import threading
 import time
 
+sys.dont_write_bytecode = True  # the tree of sources stays as it is
+import ending  # noqa: E402
+
 NAMES = ["root"] + [f"m{i}" for i in range(1, 8)]
 OBJECTS = [f"object-{i:02}" for i in range(16)]
 LABEL = "rig"
-STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 # At speed 1, in seconds.
 BEAT, SUSPECT, FAIL, WRITE_LEASE = 5.0, 6.0, 12.0, 6.0
@@ -640,23 +642,6 @@ def parse(arguments):
     return options
 
 
-def stop(number, _):
-    for other in STOPS:
-        signal.signal(other, signal.SIG_IGN)  # nothing may come between us and the end of the processes
-    raise SystemExit(128 + number)
-
-
-def main():
-    options = parse(sys.argv[1:])
-    for number in STOPS:
-        signal.signal(number, stop)
-    try:
-        return Rig(options).run()
-    except BrokenPipeError:
-        # Nobody reads any more; the processes have been ended.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    chosen = parse(sys.argv[1:])
+    sys.exit(ending.run(lambda: Rig(chosen).run()))

@@ -30,12 +30,8 @@ Takes up to a minute at speed 1. Status: 0 if all was as it must be, 1 if not, 2
 TEXT
 }
 
-refuse() {
-  echo "rig.sh: $1; see rig.sh --help" >&2
-  exit 2
-}
+source "$(dirname "${BASH_SOURCE[0]}")/prepare.sh"
 
-root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 build=yes
 fault=""
 options=()
@@ -63,14 +59,5 @@ while (($#)); do
 done
 [[ -n "$fault" ]] || refuse "--fault is missing"
 
-if [[ "$build" == yes ]]; then
-  # Standard output is for the rig.
-  (
-    cd "$root"
-    tests/install.sh
-    cmake --preset release
-    cmake --build --preset release --target example_agent
-  ) >&2
-fi
-
+if [[ "$build" == yes ]]; then prepare example_agent; fi
 exec python3 "$root/examples/rig.py" "${options[@]}"

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/child_process.h"
+#include "tests/nothing_left.h"
 #include "tests/source_dir.h"
 
 namespace nekton {
@@ -115,6 +116,10 @@ TEST_F(DemoTest, WrongArguments) {
   const std::vector<std::vector<std::string>> mistakes = {
       {"--detector", "psi"}, {"--nodes", "2"}, {"--nodes", "21"}, {"--nodes"}, {"--colour"}};
   for (const std::vector<std::string>& wrong : mistakes) EXPECT_EQ(RunToEnd(Command(wrong)).status, 2) << wrong[0];
+}
+
+TEST_F(DemoTest, WhoeverEndsItNothingIsLeft) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) ExpectNothingIsLeft(Command({"--json"}), "observation", number);
 }
 
 }  // namespace

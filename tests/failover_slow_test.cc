@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/child_process.h"
+#include "tests/nothing_left.h"
 #include "tests/source_dir.h"
 
 namespace nekton {
@@ -16,11 +17,13 @@ namespace {
 using Json = nlohmann::json;
 using testing::HasSubstr;
 
-Finished RunFailover(std::vector<std::string> more) {
+std::vector<std::string> Command(std::vector<std::string> more) {
   std::vector<std::string> command = {SourceDir() + "/examples/failover.sh", "--no-build", "--binary", NEKTON_FAILOVER};
   command.insert(command.end(), more.begin(), more.end());
-  return RunToEnd(command);
+  return command;
 }
+
+Finished RunFailover(std::vector<std::string> more) { return RunToEnd(Command(std::move(more))); }
 
 struct Shown {
   std::vector<Json> lines;
@@ -64,6 +67,10 @@ TEST(FailoverTest, WithoutTheFenceTheTableGoesBack) {
   EXPECT_TRUE(shown.went_back) << run.out;
   EXPECT_FALSE(shown.refused);
   EXPECT_THAT(run.out, HasSubstr("CORRUPTED"));
+}
+
+TEST(FailoverTest, WhoeverEndsItNothingIsLeft) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) ExpectNothingIsLeft(Command({"--json"}), "wrote", number);
 }
 
 TEST(FailoverTest, ItExplainsItselfAndRefusesWhatItDoesNotKnow) {

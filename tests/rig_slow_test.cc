@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/child_process.h"
+#include "tests/nothing_left.h"
 #include "tests/source_dir.h"
 
 namespace nekton {
@@ -35,11 +36,15 @@ struct RigRun {
   }
 };
 
-RigRun Rig(Words more) {
+Words Command(Words more) {
   Words command = {SourceDir() + "/examples/rig.sh", "--no-build", "--binary", NEKTON_COMMAND, "--json"};
   command.insert(command.end(), more.begin(), more.end());
+  return command;
+}
+
+RigRun Rig(Words more) {
   RigRun run;
-  run.finished = RunToEnd(command);
+  run.finished = RunToEnd(Command(std::move(more)));
   std::istringstream lines(run.finished.out);
   for (std::string line; std::getline(lines, line);) {
     const Json object = Json::parse(line, nullptr, false);
@@ -127,6 +132,12 @@ TEST(RigTest, AnAgentThatCannotRunFailsTheRun) {
       RunToEnd({SourceDir() + "/examples/rig.py", "--json", "--fault", "no-peer", "--binary", "/bin/false"});
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.out, HasSubstr("\"verdict\": \"not ok\""));
+}
+
+TEST(RigTest, WhoeverEndsItNothingIsLeft) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    ExpectNothingIsLeft(Command({"--fault", "kill-peer"}), "\"row\"", number);
+  }
 }
 
 TEST(RigTest, WrongArguments) {
