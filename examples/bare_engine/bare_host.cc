@@ -98,6 +98,14 @@ Stream::~Stream() {
   if (fd >= 0) close(fd);
 }
 
+absl::StatusOr<std::unique_ptr<Host>> Host::Begin(const std::string& name) {
+  auto config = nekton::Config::Local();
+  config.name = name;
+  config.generation = static_cast<std::uint64_t>(Now().wall.time_since_epoch().count() / 1000000);
+  config.seed = config.generation;  // of the randomness; a service takes it from the system
+  return Create(config);
+}
+
 absl::StatusOr<std::unique_ptr<Host>> Host::Create(const nekton::Config& config) {
   const int listener = Bound(SOCK_STREAM, Address::V4(127, 0, 0, 1, 0));
   sockaddr_in in{};

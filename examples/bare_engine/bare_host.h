@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,6 +39,8 @@ class Host {
  public:
   // On a port of the system's choice of 127.0.0.1.
   static absl::StatusOr<std::unique_ptr<Host>> Create(const nekton::Config& config);
+  // The same of the local profile; generation and seed are the time.
+  static absl::StatusOr<std::unique_ptr<Host>> Begin(const std::string& name);
   ~Host();
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,14 +15,6 @@ namespace {
 using nekton::Instant;
 
 constexpr std::chrono::seconds kPatience(10);
-
-absl::StatusOr<std::unique_ptr<bare::Host>> Begin(const std::string& name) {
-  auto config = nekton::Config::Local();
-  config.name = name;
-  config.generation = static_cast<std::uint64_t>(bare::Now().wall.time_since_epoch().count() / 1000000);
-  config.seed = config.generation;  // of the randomness; a service takes it from the system
-  return bare::Host::Create(config);
-}
 
 // One turn: sleep until somebody has something to do, hand over input, and only then wake who is due.
 void Turn(const std::vector<bare::Host*>& hosts) {
@@ -49,8 +40,8 @@ int main(int argc, char** argv) {
     std::cout << "bare_engine: two members in a poll() loop, without threads and libuv; takes no arguments\n";
     return std::string_view(argv[1]) == "--help" ? EXIT_SUCCESS : EXIT_FAILURE;
   }
-  auto alpha = Begin("alpha");
-  auto beta = Begin("beta");
+  auto alpha = bare::Host::Begin("alpha");
+  auto beta = bare::Host::Begin("beta");
   if (!alpha.ok() || !beta.ok()) {
     std::cerr << alpha.status() << ' ' << beta.status() << '\n';
     return EXIT_FAILURE;

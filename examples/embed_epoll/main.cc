@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -82,14 +81,6 @@ class Program {
   std::vector<bare::Host*> hosts_;
 };
 
-absl::StatusOr<std::unique_ptr<bare::Host>> Begin(const std::string& name) {
-  auto config = nekton::Config::Local();
-  config.name = name;
-  config.generation = static_cast<std::uint64_t>(bare::Now().wall.time_since_epoch().count() / 1000000);
-  config.seed = config.generation;  // of the randomness; a service takes it from the system
-  return bare::Host::Create(config);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -97,8 +88,8 @@ int main(int argc, char** argv) {
     std::cout << "embed_epoll: two members in a program's own epoll loop, without libuv; takes no arguments\n";
     return std::string_view(argv[1]) == "--help" ? EXIT_SUCCESS : EXIT_FAILURE;
   }
-  auto alpha = Begin("alpha");
-  auto beta = Begin("beta");
+  auto alpha = bare::Host::Begin("alpha");
+  auto beta = bare::Host::Begin("beta");
   if (!alpha.ok() || !beta.ok()) {
     std::cerr << alpha.status() << ' ' << beta.status() << '\n';
     return EXIT_FAILURE;
