@@ -1,0 +1,142 @@
+"""How all pictures look, and how they become the same bytes each time. Imports matplotlib (Debian: python3-matplotlib)."""
+
+import io
+
+import matplotlib
+
+matplotlib.use("svg")
+from matplotlib import pyplot  # noqa: E402 (the backend first)
+from matplotlib import ticker  # noqa: E402
+
+# Colours that also the colour-blind tell apart (Okabe and Ito); each series has a shape of its own besides.
+BLUE, ORANGE, GREEN, PINK = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+AMBER, SKY, BLACK, GREY = "#e69f00", "#56b4e9", "#000000", "#6b6b6b"
+LIGHT = "#c8c8c8"
+CYCLE = [(BLUE, "o"), (ORANGE, "s"), (GREEN, "D"), (PINK, "^"), (AMBER, "v"), (SKY, "P"), (BLACK, "X"), (GREY, "h")]
+
+# One look for each protocol, in every picture.
+LOOKS = {
+    "nekton": (BLUE, "o", "-"),
+    "nekton, phi": (SKY, "P", "-"),
+    "nekton, staggered": (GREEN, "D", "-"),
+    "staggered": (GREEN, "D", "-"),
+    "nekton, staggered, phi": (AMBER, "v", "-"),
+    "memberlist": (ORANGE, "s", "-"),
+    "lifeguard": (PINK, "^", "-"),
+    "swim": (BLACK, "X", "-"),
+    "heartbeat mesh": (PINK, "^", "-"),
+    "bound": (GREY, "", "--"),
+}
+
+matplotlib.rcParams.update({
+    "svg.hashsalt": "nekton",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Helvetica", "Arial"],
+    "font.size": 9.5,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.edgecolor": "#555555",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": "#e2e2e2",
+    "grid.linewidth": 0.8,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5.5,
+    "legend.frameon": False,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "text.color": "#222222",
+    "axes.labelcolor": "#222222",
+    "path.simplify": False,
+})
+
+
+def look(name, spare=0):
+    """(colour, marker, line style); of unknown names the spare ones in turn."""
+    if name in LOOKS:
+        return LOOKS[name]
+    colour, marker = CYCLE[spare % len(CYCLE)]
+    return colour, marker, "-"
+
+
+def draw_line(axes, points, name, spare=0, label=None, **extra):
+    """A line through the sorted points."""
+    points = sorted(point for point in points if point[1] is not None)
+    if not points:
+        return
+    colour, marker, dashes = look(name, spare)
+    style = {"color": colour, "marker": marker, "linestyle": dashes, "label": label or name, "markeredgecolor": "white",
+             "markeredgewidth": 0.6, **extra}
+    axes.plot([x for x, _ in points], [y for _, y in points], **style)
+
+
+def panels(rows, columns, width=5.2, height=3.7, **extra):
+    """A figure and its axes, as a flat list."""
+    figure, axes = pyplot.subplots(rows, columns, figsize=(columns * width, rows * height), squeeze=False, **extra)
+    return figure, list(axes.flat)
+
+
+def plain(value, _=None):
+    if value == 0:
+        return "0"
+    return f"{value:,.0f}" if abs(value) >= 1 and float(value).is_integer() else f"{value:g}"
+
+
+def plain_ticks(axis):
+    """1,000 instead of 10^3."""
+    axis.set_major_formatter(ticker.FuncFormatter(plain))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def sizes_axis(axes, sizes):
+    """Group sizes, logarithmic, each labelled where there is room."""
+    axes.set_xscale("log", base=2)
+    chosen = []
+    for size in sorted(set(sizes)):
+        if not chosen or size / chosen[-1] >= 1.7:
+            chosen.append(size)
+    axes.xaxis.set_major_locator(ticker.FixedLocator(chosen))
+    axes.xaxis.set_minor_locator(ticker.NullLocator())
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(plain))
+    axes.set_xlabel("members")
+
+
+def log_axis(axes, which="y"):
+    if which == "y":
+        axes.set_yscale("log")
+        plain_ticks(axes.yaxis)
+    else:
+        axes.set_xscale("log")
+        plain_ticks(axes.xaxis)
+
+
+def common_legend(figure, axes, columns=4, reserve=0.0):
+    """One legend above all panels, each name once. `reserve`: inches for a note at the bottom."""
+    entries = {}
+    for each in axes:
+        for handle, name in zip(*each.get_legend_handles_labels()):
+            entries.setdefault(name, handle)
+    height = figure.get_figheight()
+    lines = -(-len(entries) // columns)
+    top = 1 - (0.12 + 0.22 * lines) / height
+    figure.tight_layout(rect=(0, reserve / height, 1, top), h_pad=1.6, w_pad=1.6)
+    figure.legend(entries.values(), entries.keys(), loc="upper center", ncol=columns, bbox_to_anchor=(0.5, 1.0),
+                  handlelength=2.4, columnspacing=1.8)
+
+
+def note(figure, words, at=0.06):
+    """One line at the bottom, `at` inches from it."""
+    figure.text(0.012, at / figure.get_figheight(), words, fontsize=8.5, color="#555555", va="bottom")
+
+
+def svg(figure):
+    """Its bytes, the same for the same rows: no date, fixed identifiers."""
+    out = io.BytesIO()
+    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    pyplot.close(figure)
+    lines = [line.rstrip() for line in out.getvalue().decode("utf-8").splitlines()]
+    return ("\n".join(lines) + "\n").encode("utf-8")
