@@ -22,10 +22,11 @@ def message_cost(results):
     draw_crash(axes[1], quiet, names)
     draw_loss(axes[2], rows, names)
     draw_kinds(axes[3], rows)
-    handles = [entry for entry in (axes[0], axes[1], axes[2])]
-    style.common_legend(figure, handles, columns=4, reserve=0.25)
-    style.note(figure, "A period is 1 s, of the mesh 10 s. Bound: what one member has to send to find a crash within a "
-                       "period, mistaken at most once in 100,000 (Gupta, Chandra, Goldszmidt 2001); slower ones may send less.")
+    style.common_legend(figure, axes[:3], columns=4, notes=2)
+    style.note(figure, "A period is 1 s, of the mesh 10 s. Bound: what one member has to send to find a crash within one period, "
+                       "and be mistaken for dead in one of 100,000",
+               "(Gupta, Chandra, Goldszmidt 2001); who takes longer may send less. memberlist: its parameters and rules in the "
+               "same engine. Simulated.")
     return figure
 
 
@@ -37,7 +38,7 @@ def draw_sizes(axes, quiet, names):
                     label="bound for detection within a period")
     style.sizes_axis(axes, [row["nodes"] for row in quiet])
     style.log_axis(axes)
-    axes.set(title="At rest: flat from 2 to 10,000 members", ylabel="datagrams per member and period")
+    axes.set(title="While all is well", ylabel="datagrams per member and period")
 
 
 def draw_crash(axes, quiet, names):
@@ -105,12 +106,12 @@ def detection(results):
         style.sizes_axis(axis, [row["nodes"] for row in mine])
         words = "first suspicion" if key == "first_suspicion_s" else "all know"
         axis.set_title(f"{name}\n{words}, {ports[port]}", fontsize=10)
-        axis.set_ylim(bottom=0)
+    axes[0].set_ylim(0, 1.04 * max(value for row in rows for value in row["all_know_s"].values() if value is not None))
     for axis in axes[len(wanted):]:
         axis.set_visible(False)
     for axis in axes[::columns]:
         axis.set_ylabel("seconds since the crash")
-    style.common_legend(figure, axes[:1], columns=5, reserve=0.25)
+    style.common_legend(figure, axes[:1], columns=5, notes=1)
     style.note(figure, "Simulated, links of 0.5 to 1 ms. memberlist: its parameters and rules in the same engine.")
     return figure
 
@@ -124,28 +125,30 @@ def detector_quality(results):
     traces = in_order([row["trace"] for row in rows], ["wan", "lan"])
     figure, axes = style.panels(-(-len(traces) // 2), min(2, len(traces)))
     for axis, trace in zip(axes, traces):
-        mine = [row for row in rows if row["trace"] == trace]
-        for detector in in_order([row["detector"] for row in mine], list(QUALITY_LOOKS)):
-            colour, marker = QUALITY_LOOKS.get(detector, (style.BLACK, "X"))
-            curve = until_none([row for row in mine if row["detector"] == detector])
-            axis.plot([row["detection_mean_s"] for row in curve], [row["mistakes_per_hour"] for row in curve], color=colour,
-                      linewidth=1.4)
-            for none in (False, True):
-                some = [row for row in curve if (row["mistakes_per_hour"] == 0) == none]
-                axis.plot([row["detection_mean_s"] for row in some], [row["mistakes_per_hour"] for row in some],
-                          linestyle="", marker=marker, color=colour, markersize=5.5, label=None if none else detector,
-                          markerfacecolor="white" if none else colour)
-        seen = [row["mistakes_per_hour"] for row in mine if row["mistakes_per_hour"] > 0]
-        style.log_axis(axis, "x")
-        axis.set_yscale("symlog", linthresh=min(seen, default=1), linscale=0.4)
-        style.plain_ticks(axis.yaxis)
-        axis.set_ylim(bottom=-0.3 * min(seen, default=1))
+        draw_trace(axis, [row for row in rows if row["trace"] == trace])
         axis.set(title=f"trace {trace}", xlabel="mean detection time, s", ylabel="mistakes per hour")
     for axis in axes[len(traces):]:
         axis.set_visible(False)
-    style.common_legend(figure, axes[:len(traces)], columns=4, reserve=0.25)
+    style.common_legend(figure, axes[:len(traces)], columns=4, notes=1)
     style.note(figure, "Lower left is better. Each point is one value of a detector's parameter; hollow, at 0: no mistake seen.")
     return figure
+
+
+def draw_trace(axis, rows):
+    for i, detector in enumerate(in_order([row["detector"] for row in rows], list(QUALITY_LOOKS))):
+        colour, marker = QUALITY_LOOKS.get(detector, (style.BLACK, "X"))
+        curve = until_none([row for row in rows if row["detector"] == detector])
+        size = max(9 - 1.5 * i, 4)  # what is drawn first shows beneath what covers it
+        axis.plot([row["detection_mean_s"] for row in curve], [row["mistakes_per_hour"] for row in curve], color=colour,
+                  linewidth=0.32 * size)
+        for none in (False, True):
+            some = [row for row in curve if (row["mistakes_per_hour"] == 0) == none]
+            axis.plot([row["detection_mean_s"] for row in some], [row["mistakes_per_hour"] for row in some],
+                      linestyle="", marker=marker, color=colour, markersize=size, label=None if none else detector,
+                      markerfacecolor="white" if none else colour)
+    seen = [row["mistakes_per_hour"] for row in rows if row["mistakes_per_hour"] > 0] or [1]
+    style.log_axis(axis, "x")
+    style.symlog_axis(axis.yaxis, min(seen), max(seen))
 
 
 def until_none(rows):

@@ -1,6 +1,7 @@
 """How all pictures look, and how they become the same bytes each time. Imports matplotlib (Debian: python3-matplotlib)."""
 
 import io
+import math
 
 import matplotlib
 
@@ -83,7 +84,7 @@ def panels(rows, columns, width=5.2, height=3.7, **extra):
 def plain(value, _=None):
     if value == 0:
         return "0"
-    return f"{value:,.0f}" if abs(value) >= 1 and float(value).is_integer() else f"{value:g}"
+    return f"{value:,.0f}" if abs(value) >= 1 and abs(value - round(value)) < 1e-9 else f"{value:.6g}"
 
 
 def plain_ticks(axis):
@@ -96,8 +97,8 @@ def sizes_axis(axes, sizes):
     """Group sizes, logarithmic, each labelled where there is room."""
     axes.set_xscale("log", base=2)
     chosen = []
-    for size in sorted(set(sizes)):
-        if not chosen or size / chosen[-1] >= 1.7:
+    for size in sorted(set(sizes), reverse=True):
+        if not chosen or chosen[-1] / size >= 2.5:
             chosen.append(size)
     axes.xaxis.set_major_locator(ticker.FixedLocator(chosen))
     axes.xaxis.set_minor_locator(ticker.NullLocator())
@@ -106,16 +107,29 @@ def sizes_axis(axes, sizes):
 
 
 def log_axis(axes, which="y"):
-    if which == "y":
-        axes.set_yscale("log")
-        plain_ticks(axes.yaxis)
-    else:
-        axes.set_xscale("log")
-        plain_ticks(axes.xaxis)
+    """Call it when all is drawn: of few decades also 2 and 5 are labelled."""
+    (axes.set_yscale if which == "y" else axes.set_xscale)("log")
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    low, high = sorted(axis.get_view_interval())
+    subs = (1.0,) if low <= 0 or high / low > 150 else (1.0, 2.0, 5.0)
+    axis.set_major_locator(ticker.LogLocator(subs=subs, numticks=20))
+    plain_ticks(axis)
 
 
-def common_legend(figure, axes, columns=4, reserve=0.0):
-    """One legend above all panels, each name once. `reserve`: inches for a note at the bottom."""
+def symlog_axis(axis, least, most):
+    """Zero, a little of nothing up to `least` > 0, and logarithmic from there to `most`; labels at 0 and the decades."""
+    axes = axis.axes
+    start = 10.0 ** math.floor(math.log10(least))
+    (axes.set_yscale if axis is axes.yaxis else axes.set_xscale)("symlog", linthresh=start, linscale=0.4)
+    decades = [start * 10 ** i for i in range(12) if start * 10 ** i <= most * 3]
+    axis.set_major_locator(ticker.FixedLocator([0] + decades))
+    plain_ticks(axis)
+    axis.set_minor_locator(ticker.NullLocator())
+    (axes.set_ylim if axis is axes.yaxis else axes.set_xlim)(-0.3 * start, most * 2)
+
+
+def common_legend(figure, axes, columns=4, notes=0):
+    """One legend above all panels, each name once. `notes`: lines at the bottom."""
     entries = {}
     for each in axes:
         for handle, name in zip(*each.get_legend_handles_labels()):
@@ -123,14 +137,18 @@ def common_legend(figure, axes, columns=4, reserve=0.0):
     height = figure.get_figheight()
     lines = -(-len(entries) // columns)
     top = 1 - (0.12 + 0.22 * lines) / height
-    figure.tight_layout(rect=(0, reserve / height, 1, top), h_pad=1.6, w_pad=1.6)
+    figure.tight_layout(rect=(0, (NOTE * notes + 0.05) / height, 1, top), h_pad=1.6, w_pad=1.6)
     figure.legend(entries.values(), entries.keys(), loc="upper center", ncol=columns, bbox_to_anchor=(0.5, 1.0),
                   handlelength=2.4, columnspacing=1.8)
 
 
-def note(figure, words, at=0.06):
-    """One line at the bottom, `at` inches from it."""
-    figure.text(0.012, at / figure.get_figheight(), words, fontsize=8.5, color="#555555", va="bottom")
+NOTE = 0.2  # inches that a line of a note takes
+
+
+def note(figure, *lines):
+    """At the bottom. The panels leave NOTE inches for each line, and a little."""
+    for i, words in enumerate(reversed(lines)):
+        figure.text(0.012, (0.06 + NOTE * i) / figure.get_figheight(), words, fontsize=8.5, color="#555555", va="bottom")
 
 
 def svg(figure):

@@ -8,6 +8,7 @@ from plotting.rows import Missing, pick
 GRID = [("one of 128 dies:\nmedian until all know, s", "crash/all_know_s", ("p50", "p50_low95", "p50_high95")),
         ("30 % loss: false suspicions\nper member-hour", "loss/false_suspicions", ("per_member_hour", "low95", "high95")),
         ("30 % loss: datagrams\nper member and second", "loss", ("datagrams_per_member_s", None, None)),
+        ("30 % loss: members\nfalsely declared dead", "loss/false_deaths", ("count", None, None)),
         ("of 600 frozen for 3 s:\ndeclared dead", "freeze/condemned", ("count", None, None))]
 RULES = [GRID[0], GRID[1], GRID[2],
          ("blocked members: healthy\naccused per trial", "interval/healthy_accused", ("per_run", "low95", "high95")),
@@ -30,7 +31,7 @@ def tuning(results):
     height = figure.get_figheight()
     figure.tight_layout(rect=(0, 0.25 / height, 1, 1), h_pad=2.2, w_pad=0.8)
     style.note(figure, "Bars: 95 % intervals. Dashed: the default. The axes of suspicions, accusations and failure events are "
-                       "logarithmic above 1.")
+                       "logarithmic above 1. Simulated.")
     return figure
 
 
@@ -55,11 +56,10 @@ def forest(figure, specs, line, rows, quantities, title):
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_title(heading, fontsize=9, fontweight="normal")
         if high and high != "p50_high95":
-            axes.set_xscale("symlog", linthresh=1)
-            style.plain_ticks(axes.xaxis)
-            axes.set_xlim(left=-0.05)
+            style.symlog_axis(axes.xaxis, 1, max(max(each.get(high) or 0 for each in found), 1))
         elif low is None:
-            axes.set_xlim(left=0)
+            most = max((v for v in values if v is not None), default=1) or 1
+            axes.set_xlim(-0.04 * most, 1.06 * most)
         if column == 0:
             axes.annotate(title, (0, 1), xytext=(-108, 34), xycoords="axes fraction", textcoords="offset points",
                           fontsize=11, fontweight="bold")
@@ -71,45 +71,57 @@ def name_of(row):
 
 def pareto(results):
     points = points_of(results.rows("tuning", lambda row: row["table"] == "grid"))
-    figure, axes = style.panels(1, 3, width=4.9, height=4.5)
+    figure, axes = style.panels(1, 3, width=4.9, height=4.6)
     fp, traffic = (lambda point: point.fp), (lambda point: point.datagrams)
-    scatter(axes[0], points, fp, "Speed against mistakes", "false positives about healthy members, a trial")
-    axes[0].set_yscale("symlog", linthresh=0.1, linscale=0.35)
-    style.plain_ticks(axes[0].yaxis)
-    axes[0].set_ylim(bottom=-0.03)
-    scatter(axes[1], points, traffic, "Speed against cost at 30 % loss", "datagrams per member and second")
-    axes[1].set_ylim(bottom=0)
+    most = max(point.fp for point in points)
+    scatter(axes[0], points, fp, lambda: style.symlog_axis(axes[0].yaxis, 0.1, max(most, 1)))
+    axes[0].set(title="Speed against mistakes", ylabel="false positives about healthy members, a trial")
+    scatter(axes[1], points, traffic)
     own = [point for point in points if not point.published and not point.baseline]
-    scatter(axes[2], own, traffic, "The same, nekton's settings alone", "datagrams per member and second", close=True)
-    for axis in axes[:2]:
-        axis.set_xlim(left=0)
-    style.common_legend(figure, axes, columns=4, reserve=0.42)
+    scatter(axes[2], own, traffic, close=True)
+    for axis, title in zip(axes[1:], ("Speed against cost at 30 % loss", "The same, nekton's settings alone")):
+        axis.set(title=title, ylabel="datagrams per member and second")
+    style.common_legend(figure, axes, columns=4, notes=2)
     style.note(figure, "Lower left is better; dashed: no other setting is as good in both and better in one. Hollow blue: removed "
-                       "members that only stood still for 3 s, on no front.", at=0.22)
-    style.note(figure, "Hollow grey: the nine alpha/beta that the Lifeguard paper publishes (table VII, real processes), as the same "
-                       "shares of what swim comes to here.")
+                       "members that only stood still for 3 s, on no front.",
+               "Hollow grey: the nine alpha/beta that the Lifeguard paper publishes (table VII, real processes), as the same "
+               "shares of what swim comes to here. Blue without a name: hardly another thing than the default.")
     return figure
 
 
-def scatter(axes, points, worth, title, y_name, close=False):
+def scatter(axes, points, worth, scale=None, close=False):
+    """`close`: all points have names, and the axes need not begin at zero."""
     points = [point for point in points if worth(point) is not None]
-    best = [(point.seconds, worth(point)) for point in front(points, worth)]
     for point in points:
         colour, marker, label, hollow, size = look(point)
         axes.plot([point.seconds], [worth(point)], linestyle="", marker=marker, color=colour, label=label, markersize=size,
                   markerfacecolor="white" if hollow else colour, zorder=4 if point.default else 3)
-    if best:
-        high = axes.get_ylim()[1]
-        far = axes.get_xlim()[1]
-        steps = [(best[0][0], high)]
-        for x, y in best:
-            steps += [(x, steps[-1][1]), (x, y)]
-        steps.append((far, steps[-1][1]))
-        axes.plot(*zip(*steps), color=style.GREEN, linestyle="--", linewidth=1.2, zorder=2)
-        axes.set_xlim(right=far)
-        axes.set_ylim(top=high)
-    axes.set(title=title, xlabel="median until all know of a silent crash, s", ylabel=y_name)
-    name_points(axes, [point for point in points if close or point.baseline or point.default], worth)
+    slowest, most = max(point.seconds for point in points), max(worth(point) for point in points)
+    if close:
+        quickest = min(point.seconds for point in points)
+        axes.set_xlim(quickest - 0.15 * (slowest - quickest), slowest + 0.15 * (slowest - quickest))
+    else:
+        axes.set_xlim(0, 1.15 * slowest)
+    if scale:
+        scale()
+    else:
+        axes.set_ylim(0, 1.1 * most)
+    stairs = draw_front(axes, [(point.seconds, worth(point)) for point in front(points, worth)])
+    axes.set_xlabel("median until all know of a silent crash, s")
+    named = [point for point in points if close or point.baseline or point.default or point.published]
+    name_points(axes, named, worth, stairs)
+
+
+def draw_front(axes, best):
+    """Stairs; right of them and above them is what is beaten."""
+    if not best:
+        return []
+    steps = [(best[0][0], axes.get_ylim()[1])]
+    for x, y in best:
+        steps += [(x, steps[-1][1]), (x, y)]
+    steps.append((axes.get_xlim()[1], steps[-1][1]))
+    axes.plot(*zip(*steps), color=style.GREEN, linestyle="--", linewidth=1.2, zorder=2)
+    return steps
 
 
 def look(point):
@@ -123,36 +135,49 @@ def look(point):
     return style.BLUE, "o", None if point.hasty else "nekton, one parameter changed", point.hasty, 6
 
 
-def name_points(axes, points, worth):
-    """Names beside the points, pushed apart in height where they would stand on each other."""
-    left, right = axes.get_xlim()
-    bottom, top = axes.get_ylim()
-    groups = []  # points at the same place share a name
-    for point in sorted(points, key=lambda point: (worth(point), point.seconds)):
-        near = next((group for group in groups if abs(group[0] - point.seconds) < 0.02 * (right - left)
-                     and abs(group[1] - worth(point)) < 0.012 * (top - bottom)), None)
-        if near:
-            near[2].append("default" if point.default else point.name)
-        else:
-            groups.append([point.seconds, worth(point), ["default" if point.default else point.name]])
-    taken = []
-    for x, y, names in groups:
-        words = ", ".join(names)
-        here = (x - left) / (right - left)
-        at = (y - bottom) / (top - bottom)
-        flip = here > 0.62
-        width = 0.017 * len(words) + 0.03
-        span = (here - width, here) if flip else (here, here + width)
-        place = at
-        for step in range(40):
-            place = at + 0.042 * ((step + 1) // 2) * (1 if step % 2 else -1)
-            if 0 <= place < 0.97 and not any(abs(place - other) < 0.041 and span[0] < b and a < span[1]
-                                             for other, a, b in taken):
-                break
-        taken.append((place, *span))
-        axes.annotate(words, (here, at), xytext=(here + (-0.02 if flip else 0.02), place), xycoords="axes fraction",
-                      textcoords="axes fraction", fontsize=7.5, va="center", ha="right" if flip else "left",
-                      arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "#999999"} if abs(place - at) > 0.03 else None)
+def words_of(point):
+    return "default" if point.default else point.name.removeprefix("Lifeguard ")
+
+
+def name_points(axes, points, worth, stairs):
+    """Names beside the points where nothing else stands; none for what hardly differs from the default."""
+    def place(x, y):
+        return tuple(axes.transAxes.inverted().transform(axes.transData.transform((x, y))))
+
+    at = {point: place(point.seconds, worth(point)) for point in points}
+    taken = [(x - 0.012, y - 0.012, x + 0.012, y + 0.012) for x, y in at.values()]
+    corners = [place(x, y) for x, y in stairs]
+    taken += [(min(a[0], b[0]), min(a[1], b[1]) - 0.004, max(a[0], b[0]), max(a[1], b[1]) + 0.004)
+              for a, b in zip(corners, corners[1:])]
+    default = next((at[point] for point in points if point.default), (9, 9))
+    groups = {}  # points at the same place share a name
+    for point in sorted(points, key=lambda point: (not point.default, not point.baseline)):
+        x, y = at[point]
+        dull = point.parameter not in (None, "staggered") and abs(x - default[0]) < 0.1 and abs(y - default[1]) < 0.05
+        near = next((key for key in groups if abs(key[0] - x) < 0.012 and abs(key[1] - y) < 0.012), (x, y))
+        if not dull:
+            groups.setdefault(near, []).append(words_of(point))
+    for (x, y), names in groups.items():
+        put_name(axes, x, y, ", ".join(names), taken)
+
+
+def put_name(axes, x, y, words, taken):
+    width = 0.0165 * len(words)
+    for lift in (0, 0.05, -0.05, 0.1, -0.1, 0.15):
+        for left in (x + 0.024, x - 0.024 - width):
+            box = (left, y + lift - 0.02, left + width, y + lift + 0.02)
+            inside = box[0] > 0 and box[2] < 1 and box[1] > 0 and box[3] < 1
+            if inside and not any(overlap(box, other) for other in taken):
+                taken.append(box)
+                axes.text(left, y + lift, words, transform=axes.transAxes, fontsize=7.5, va="center")
+                if lift:
+                    axes.plot([x, x + (0.022 if left > x else -0.022)], [y, y + lift], transform=axes.transAxes,
+                              color="#999999", linewidth=0.6, zorder=1)
+                return
+
+
+def overlap(a, b):
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 PICTURES = {"tuning": tuning, "pareto": pareto}
