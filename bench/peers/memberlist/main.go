@@ -25,11 +25,12 @@ import (
 
 var (
 	nodesFlag    = flag.Int("nodes", 8, "nodes in this process, 2 to 1000")
-	scenarioFlag = flag.String("scenario", "steady", "steady | kill | quarter | loss | split")
-	seconds      = flag.Int("seconds", 20, "steady, loss: how long is measured; split: how long it lasts")
+	scenarioFlag = flag.String("scenario", "steady", "steady | kill | quarter | loss | split | sick")
+	seconds      = flag.Int("seconds", 20, "steady, loss, sick: how long is measured; split: how long it lasts")
 	kills        = flag.Int("kills", 4, "kill: how many, one after another")
 	silent       = flag.Bool("silent", false, "kill, quarter: the host falls silent, instead of the process ending (its port refuses)")
 	loss         = flag.Float64("loss", 0.3, "loss: of each datagram, and of each segment of a stream")
+	perfect      = flag.Bool("perfect_streams", false, "loss: streams lose nothing")
 	compression  = flag.Bool("compression", true, "memberlist's own default")
 	joinLimit    = flag.Duration("join_limit", 2*time.Minute, "until then all tables must be complete")
 	seed         = flag.Int64("seed", 1, "of losses and victims; memberlist draws its own")
@@ -43,13 +44,15 @@ type weather struct {
 
 var sky weather
 
-func lost() bool { return uint64(rand.Int63n(1e9)) < atomic.LoadUint64(&sky.loss) }
+func rolled(loss uint64) bool { return loss > 0 && uint64(rand.Int63n(1e9)) < loss }
+func lost() bool              { return rolled(atomic.LoadUint64(&sky.loss)) }
 
 // The transport of one node: memberlist's own over real sockets, counted, and with faults in between.
 type faulty struct {
 	inner     *memberlist.NetTransport
 	side      int32
 	mute      int32
+	loss      uint64 // its own, of all that it sends and is sent, in 1e-9
 	datagrams uint64
 	bytes     uint64
 }
@@ -73,6 +76,15 @@ func (f *faulty) cut(to string) bool {
 	return atomic.LoadInt32(&other.mute) != 0 || (atomic.LoadInt32(&sky.split) != 0 && other.side != f.side)
 }
 
+// Whether a datagram, or a segment, between this one and another is lost.
+func (f *faulty) lost(to string) bool {
+	transportsMutex.RLock()
+	other := transports[to]
+	transportsMutex.RUnlock()
+	return lost() || rolled(atomic.LoadUint64(&f.loss)) || (other != nil && rolled(atomic.LoadUint64(&other.loss)))
+}
+func (f *faulty) segmentLost(to string) bool { return !*perfect && f.lost(to) }
+
 func (f *faulty) FinalAdvertiseAddr(ip string, port int) (net.IP, int, error) {
 	return f.inner.FinalAdvertiseAddr(ip, port)
 }
@@ -83,7 +95,7 @@ func (f *faulty) Shutdown() error                     { return f.inner.Shutdown(
 func (f *faulty) WriteTo(b []byte, to string) (time.Time, error) {
 	atomic.AddUint64(&f.datagrams, 1)
 	atomic.AddUint64(&f.bytes, uint64(len(b)))
-	if f.cut(to) || lost() {
+	if f.cut(to) || f.lost(to) {
 		return time.Now(), nil
 	}
 	return f.inner.WriteTo(b, to)
@@ -98,7 +110,7 @@ func (f *faulty) DialTimeout(to string, limit time.Duration) (net.Conn, error) {
 		time.Sleep(limit)
 		return nil, errNoAnswer
 	}
-	for again := time.Second; lost() || lost(); again *= 2 {
+	for again := time.Second; f.segmentLost(to) || f.segmentLost(to); again *= 2 {
 		if time.Now().Add(again).After(deadline) {
 			time.Sleep(time.Until(deadline))
 			return nil, errNoAnswer
@@ -109,13 +121,17 @@ func (f *faulty) DialTimeout(to string, limit time.Duration) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lossyConn{conn}, nil
+	return &lossyConn{conn, f, to}, nil
 }
 
-type lossyConn struct{ net.Conn }
+type lossyConn struct {
+	net.Conn
+	from *faulty
+	to   string
+}
 
 func (c *lossyConn) Write(b []byte) (int, error) {
-	for again := 200 * time.Millisecond; lost(); again *= 2 {
+	for again := 200 * time.Millisecond; c.from.segmentLost(c.to); again *= 2 {
 		time.Sleep(again)
 	}
 	return c.Conn.Write(b)
@@ -405,6 +421,7 @@ func endure(nodes []*node, book *journal, out row) {
 	time.Sleep(5 * time.Second)
 	book.clear()
 	measure(nodes, out)
+	out["perfect_streams"] = *perfect
 	out["suspicions_per_minute"] = float64(book.count(&book.suspicions)) * 60 / float64(*seconds)
 	book.mutex.Lock()
 	about := map[string]bool{}
@@ -413,6 +430,35 @@ func endure(nodes []*node, book *journal, out row) {
 	}
 	out["deaths"] = len(about)
 	book.mutex.Unlock()
+}
+
+// Four nodes lose 80 % of what they send and are sent.
+func ail(nodes []*node, book *journal, out row) {
+	sick := map[string]bool{}
+	for _, i := range rand.Perm(len(nodes) - 1)[:4] {
+		atomic.StoreUint64(&nodes[1+i].transport.loss, 8e8)
+		sick[nodes[1+i].name] = true
+	}
+	book.clear()
+	measure(nodes, out)
+	out["sick"] = len(sick)
+	out["suspicions_per_minute"] = float64(book.count(&book.suspicions)) * 60 / float64(*seconds)
+	book.mutex.Lock()
+	defer book.mutex.Unlock()
+	healthy, ill, again := 0, 0, 0
+	seen := map[string]bool{}
+	for _, d := range book.deaths {
+		if !sick[d.about] {
+			healthy++
+			continue
+		}
+		ill++
+		if seen[d.by+" "+d.about] {
+			again++
+		}
+		seen[d.by+" "+d.about] = true
+	}
+	out["dead_healthy"], out["dead_sick"], out["dead_sick_again"] = healthy, ill, again
 }
 
 func heal(nodes []*node, book *journal, out row) {
@@ -465,6 +511,12 @@ func main() {
 		endure(nodes, book, out)
 	case "split":
 		heal(nodes, book, out)
+	case "sick":
+		if len(nodes) < 8 {
+			fmt.Fprintln(os.Stderr, "sick takes 8 nodes and more")
+			os.Exit(2)
+		}
+		ail(nodes, book, out)
 	default:
 		fmt.Fprintln(os.Stderr, "unknown scenario")
 		os.Exit(2)

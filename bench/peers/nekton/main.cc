@@ -28,11 +28,12 @@
 #include "transport/uv_transport.h"
 
 ABSL_FLAG(std::uint32_t, nodes, 8, "nodes in this process, 1 to 1000");
-ABSL_FLAG(std::string, scenario, "steady", "steady, kill, quarter, loss, split");
-ABSL_FLAG(std::uint32_t, seconds, 20, "steady, loss: how long is measured; split: how long it lasts");
+ABSL_FLAG(std::string, scenario, "steady", "steady, kill, quarter, loss, split, sick");
+ABSL_FLAG(std::uint32_t, seconds, 20, "steady, loss, sick: how long is measured; split: how long it lasts");
 ABSL_FLAG(std::uint32_t, kills, 4, "kill: how many, one after another");
 ABSL_FLAG(bool, silent, false, "kill, quarter: the host falls silent, instead of its process ending");
 ABSL_FLAG(double, loss, 0.3, "loss: of each datagram and each segment of a stream");
+ABSL_FLAG(bool, perfect_streams, false, "loss: streams lose nothing");
 ABSL_FLAG(std::string, detector, "fixed", "fixed, phi");
 ABSL_FLAG(std::string, probing, "random", "random, staggered");
 ABSL_FLAG(std::uint64_t, seed, 1, "of losses and victims");
@@ -42,6 +43,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
+
+// Of the scenario sick.
+constexpr std::size_t kSick = 4;
+constexpr double kSickLoss = 0.8;
 
 constexpr std::string_view kHelp = R"(usage: nekton_peer [flag...]
 
@@ -54,11 +59,13 @@ one scenario. One JSON object on standard output; the same as bench/peers/member
                    quarter: a quarter of them at once
                    loss: datagrams and segments of streams are lost
                    split: two halves cannot hear each other for a while
+                   sick: four nodes lose 80 % of what they send and are sent
                    (default steady; every scenario tells how the joining went)
-  --seconds=N      steady, loss: measured; split: how long it lasts (default 20)
+  --seconds=N      steady, loss, sick: measured; split: how long it lasts (default 20)
   --kills=N        (default 4)
   --silent         kill, quarter: the host falls silent, instead of its process ending (then its port refuses)
   --loss=P         (default 0.3)
+  --perfect_streams  loss: streams lose nothing
   --detector=NAME  fixed (default), phi
   --probing=NAME   random (default), staggered
   --seed=N         of losses and victims (default 1)
@@ -192,14 +199,40 @@ class Peers {
   }
 
   void Endure(nlohmann::json& out) {
+    if (absl::GetFlag(FLAGS_perfect_streams)) weather_.SpareStreams();
     weather_.SetLoss(absl::GetFlag(FLAGS_loss));
     Run(5s);
     suspicions_ = 0;
     dead_.clear();
     Measure(out);
     out["loss"] = absl::GetFlag(FLAGS_loss);
+    out["perfect_streams"] = absl::GetFlag(FLAGS_perfect_streams);
     out["suspicions_per_minute"] = static_cast<double>(suspicions_) * 60 / absl::GetFlag(FLAGS_seconds);
     out["deaths"] = dead_.size();
+  }
+
+  void Ail(nlohmann::json& out) {
+    std::set<std::string> sick;
+    while (sick.size() < kSick) {
+      const Place& place = nodes_[1 + random_.Below(static_cast<std::uint32_t>(nodes_.size() - 1))];
+      weather_.SetLossOf(place.node->local(), kSickLoss);
+      sick.insert(place.name);
+    }
+    suspicions_ = 0;
+    failures_.clear();
+    Measure(out);
+    std::uint64_t about_healthy = 0;
+    std::uint64_t about_sick = 0;
+    std::uint64_t again = 0;
+    for (const auto& [pair, times] : failures_) {
+      (sick.contains(pair.second) ? about_sick : about_healthy) += times;
+      if (sick.contains(pair.second)) again += times - 1;
+    }
+    out["sick"] = sick.size();
+    out["suspicions_per_minute"] = static_cast<double>(suspicions_) * 60 / absl::GetFlag(FLAGS_seconds);
+    out["dead_healthy"] = about_healthy;
+    out["dead_sick"] = about_sick;
+    out["dead_sick_again"] = again;
   }
 
   void Heal(nlohmann::json& out) {
@@ -252,6 +285,7 @@ class Peers {
       if (victims_.contains(event.member->name) && first_suspicion_ < 0) first_suspicion_ = Since(killed_at_);
     } else if (event.kind == EventKind::kFailed) {
       dead_.insert(event.member->name);
+      ++failures_[{by, event.member->name}];
       if (!victims_.contains(event.member->name)) return;
       if (first_failure_ < 0) first_failure_ = Since(killed_at_);
       if (knowers_.emplace(by, event.member->name).second) all_know_ = Since(killed_at_);
@@ -295,6 +329,7 @@ class Peers {
   bool ok_ = true;
   std::uint64_t suspicions_ = 0;
   std::set<std::string> dead_;
+  std::map<std::pair<std::size_t, std::string>, std::uint64_t> failures_;  // by whom, about whom
   std::set<std::string> victims_;
   std::set<std::pair<std::size_t, std::string>> knowers_;
   Clock::time_point killed_at_;
@@ -303,16 +338,17 @@ class Peers {
   double all_know_ = -1;
 };
 
-constexpr std::string_view kScenarios[] = {"steady", "kill", "quarter", "loss", "split"};
+constexpr std::string_view kScenarios[] = {"steady", "kill", "quarter", "loss", "split", "sick"};
 
 std::string Fill() {
   const std::string scenario = absl::GetFlag(FLAGS_scenario);
   if (std::find(std::begin(kScenarios), std::end(kScenarios), scenario) == std::end(kScenarios)) {
-    return absl::StrCat("--scenario=", scenario, ": steady, kill, quarter, loss or split");
+    return absl::StrCat("--scenario=", scenario, ": steady, kill, quarter, loss, split or sick");
   }
   const std::uint32_t nodes = absl::GetFlag(FLAGS_nodes);
   if (nodes < 1 || nodes > 1000) return "--nodes: 1 to 1000";
   if (scenario != "steady" && nodes < 4) return "--nodes: this scenario takes 4 and more";
+  if (scenario == "sick" && nodes < 2 * kSick) return "--nodes: sick takes 8 and more";
   if (scenario == "kill" && absl::GetFlag(FLAGS_kills) + 2 > nodes) return "--kills: two have to be left";
   if (absl::GetFlag(FLAGS_seconds) < 1) return "--seconds: at least 1";
   if (!(absl::GetFlag(FLAGS_loss) >= 0 && absl::GetFlag(FLAGS_loss) <= 0.9)) return "--loss: 0 to 0.9";
@@ -337,6 +373,7 @@ bool Measure() {
   if (scenario == "quarter") peers.KillQuarter(out);
   if (scenario == "loss") peers.Endure(out);
   if (scenario == "split") peers.Heal(out);
+  if (scenario == "sick") peers.Ail(out);
   return Show(out.dump() + "\n");
 }
 

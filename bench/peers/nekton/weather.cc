@@ -8,6 +8,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr Duration kPatience = std::chrono::minutes(2);  // longer than the limit of any exchange
+
 }  // namespace
 
 // One node's transport. What it does later ends with it.
@@ -22,13 +24,14 @@ class Weathered final : public Transport {
   void Send(const Address& to, std::span<const std::byte> bytes) override {
     ++weather_->datagrams_;
     weather_->bytes_ += bytes.size();
-    if (weather_->Cut(local(), to) || weather_->Lost()) return;
+    if (weather_->Cut(local(), to) || weather_->Lost(local(), to)) return;
     inner_->Send(to, bytes);
   }
   void Exchange(ExchangeId id, const Address& to, Duration limit, std::vector<std::byte> request) override {
     Duration late{};
-    for (Duration again = std::chrono::seconds(1); weather_->Lost() || weather_->Lost(); again *= 2) late += again;
-    late += Resent();
+    const auto lost = [&] { return weather_->SegmentLost(local(), to); };
+    for (Duration again = std::chrono::seconds(1); late < limit && (lost() || lost()); again *= 2) late += again;
+    late += Resent(to);
     if (late >= limit || weather_->Cut(local(), to)) {
       Later(limit, [this, id] { receiver_->OnAnswer(id, absl::DeadlineExceededError("no answer"), {}); });
       return;
@@ -38,7 +41,7 @@ class Weathered final : public Transport {
     });
   }
   void Reply(ExchangeId id, std::vector<std::byte> answer) override {
-    Later(Resent(), [this, id, answer = std::move(answer)]() mutable { inner_->Reply(id, std::move(answer)); });
+    Later(Resent(local()), [this, id, answer = std::move(answer)]() mutable { inner_->Reply(id, std::move(answer)); });
   }
   Address local() const override { return inner_->local(); }
   std::size_t mtu() const override { return inner_->mtu(); }
@@ -48,10 +51,12 @@ class Weathered final : public Transport {
   }
 
  private:
-  // How much later a segment arrives, for the times that it is lost.
-  Duration Resent() {
+  // How much later a segment arrives, for the times that it is lost. To itself: to an asker who is not told here.
+  Duration Resent(const Address& to) {
     Duration late{};
-    for (Duration again = milliseconds(200); weather_->Lost(); again *= 2) late += again;
+    for (Duration again = milliseconds(200); late < kPatience && weather_->SegmentLost(local(), to); again *= 2) {
+      late += again;
+    }
     return late;
   }
   void Later(Duration delay, std::function<void()> work) {
@@ -70,6 +75,17 @@ class Weathered final : public Transport {
 std::unique_ptr<Transport> Weather::Around(std::unique_ptr<Transport> inner, int side) {
   at_[inner->local()].side = side;
   return std::make_unique<Weathered>(this, std::move(inner));
+}
+
+double Weather::LossOf(const Address& address) const {
+  const auto at = at_.find(address);
+  return at == at_.end() ? 0 : at->second.loss;
+}
+
+bool Weather::Lost(const Address& from, const Address& to) {
+  double kept = (1 - loss_) * (1 - LossOf(from));
+  if (to != from) kept *= 1 - LossOf(to);
+  return kept < 1 && random_.Unit() >= kept;
 }
 
 bool Weather::Cut(const Address& from, const Address& to) const {
