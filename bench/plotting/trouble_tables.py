@@ -10,6 +10,23 @@ BLOCKS = {"blocked": "sends and receives block; timers run on (an event loop)",
           "prober": "the same with a prober thread that gets stuck", "frozen": "the process stands still"}
 
 
+CASES = [("freeze/", "a tenth stands still for 3 s"), ("deaf/128", "one hears 30 % of what is sent to it"),
+         ("deaf/1000", "the same"), ("deafer/", "one hears 10 % of what is sent to it"),
+         ("lossy/32", "four lose 80 % both ways"), ("slow/tenth", "a tenth handles each input Exp(2 s) late"),
+         ("slow/half", "half handle each input Exp(1 s) late"), ("pairs/", "so many % of the pairs cannot talk"),
+         ("quarter/", "a quarter dies at once"), ("stall/", "one stands still 2 s of every 3"),
+         ("survivor/", "two of three die"), ("crash/", "one dies"), ("loss/32", "30 % loss on every link"),
+         ("pair/8", "two cannot talk"), ("oneway/", "one cannot send to one other"), ("deaf/8/half", "one does not hear four"),
+         ("deaf/8", "one hears nobody"), ("mute/8/half", "one is not heard by four"), ("mute/8", "one is heard by nobody"),
+         ("flip/1000/in", "ten hear nothing 20 s of every 40"), ("flip/1000/out", "ten are not heard 20 s of every 40"),
+         ("lossy/1000/in", "ten lose 80 % of what is sent to them"), ("lossy/1000/out", "ten lose 80 % of what they send")]
+
+
+def words_of(case):
+    loss = ", 5 % loss" if case.endswith("/loss") else ""
+    return next((words for start, words in CASES if case.startswith(start)), "") + loss
+
+
 def times(prefix, words):
     return [Column(f"{prefix}_p50", f"{words}, 50 %, s", fixed(2)), Column(f"{prefix}_p99", "99 %", fixed(2)),
             Column(f"{prefix}_p999", "99.9 %", fixed(2))]
@@ -26,8 +43,7 @@ def removed(row, block_ms):
 
 
 def lifeguard(results):
-    sets = ("subset", "interval", "threshold", "full")
-    rows = results.rows("lifeguard", lambda row: row["points"] in sets and not row.get("published"))
+    rows = results.rows("lifeguard", lambda row: "/" not in row["points"] and not row.get("published"))
     rows = sorted(rows, key=lambda row: (list(BLOCKS).index(row["block"]), PROTOCOLS.index(row["protocol"])))
     columns = [Column("block", "an anomaly", text), Column("protocol", "protocol", text), Column("runs", "runs", count),
                Column("fp", "FP a run", short), Column("fp_healthy", "FP− a run", short)]
@@ -46,7 +62,7 @@ def hardship(results):
     rows = results.rows("hardship")
     cases = in_order([row["case"] for row in rows], [])
     rows = sorted(rows, key=lambda row: (cases.index(row["case"]), PROTOCOLS.index(row["protocol"])))
-    columns = [Column("case", "case", text), Column("protocol", "protocol", text), Column("runs", "runs", count),
+    columns = [Column("case", "case", text), Column("words", "trouble", text), Column("protocol", "protocol", text), Column("runs", "runs", count),
                Column("hours", "member-hours", fixed(1)),
                Column("dead_healthy", "failure events about healthy members", count),
                Column("at_healthy", "of these at healthy ones", count),
@@ -54,7 +70,7 @@ def hardship(results):
                Column("condemned", "of these declared dead", count), Column("rejoins", "taken back", count),
                Column("median", "what it waits for, 50 %, s", fixed(1)), Column("most", "worst", fixed(1)),
                Column("datagrams", "datagrams per member and second", fixed(1)), Column("bytes", "bytes", count)]
-    lines = [[row["case"], row["protocol"], row["runs"], row["member_hours"], row["dead_healthy"],
+    lines = [[row["case"], words_of(row["case"]), row["protocol"], row["runs"], row["member_hours"], row["dead_healthy"],
               row["dead_healthy_at_healthy"], row["healthy_accused"], row["sick"], row["sick_condemned"], row["rejoins"],
               row["median_s"], row["max_s"], row["datagrams_per_member_s"], row["bytes_per_member_s"]] for row in rows]
     return Table(columns, lines)

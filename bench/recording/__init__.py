@@ -1,0 +1,1 @@
+"""What bench/record.py is made of."""
