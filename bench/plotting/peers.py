@@ -1,6 +1,7 @@
 """What bench/peers/compare.py measured of nekton and memberlist, side by side."""
 
 import collections
+import statistics
 
 from plotting.rows import median, pick, quantile
 from plotting.table import Column, Table, short, text
@@ -39,9 +40,9 @@ def unhealed(rows):
 
 
 def healed(rows):
-    """The median of the runs; None where most of them did not heal."""
-    value = median([float("inf") if row["healed_s"] < 0 else row["healed_s"] for row in rows if "healed_s" in row])
-    return value if value is not None else None
+    """The median of the runs; infinite where most of them did not heal."""
+    values = [float("inf") if row["healed_s"] < 0 else row["healed_s"] for row in rows if "healed_s" in row]
+    return statistics.median(values) if values else None
 
 
 QUANTITIES = [
