@@ -3,90 +3,91 @@
 import math
 
 from plotting import published
-from plotting.papers import name_of, of, rows_of
+from plotting.papers import cells_of, fault_words
 from plotting.table import Column, Table, count, fixed, percent, short, text
 
 PUBLISHED = "**published** "
 
 
-def either(value):
-    """A number, or words."""
-    return value if isinstance(value, str) else short(value)
+def make(cells, columns, more=()):
+    """`columns`: after the protocol's, each a quantity or a key of the rows. `more`: lines of what is published."""
+    lines = [[cell.name] + [value_of(cell, column.key) for column in columns] for cell in cells]
+    lines += [[PUBLISHED + name] + [values.get(column.key) for column in columns] for name, values in more]
+    return Table([Column("protocol", "protocol", text), *columns], lines)
 
 
-def make(results, experiment, columns, more=()):
-    """`columns`: pairs of a quantity, or a key of the row, and its Column. `more`: lines of what is published."""
-    lines = [[name_of(row)] + [of(row, quantity) if of(row, quantity) is not None else row.get(quantity)
-                               for quantity, _ in columns] for row in rows_of(results, experiment)]
-    lines += [[name] + [values.get(quantity) for quantity, _ in columns] for name, values in more]
-    return Table([Column("protocol", "protocol", text)] + [column for _, column in columns], lines)
-
-
-def column(quantity, head, form):
-    return quantity, Column(quantity, head, form)
+def value_of(cell, key):
+    if key in ("nodes", "joiners", "loss", "quantile"):
+        return cell.key(key)
+    if key == "fault":
+        return fault_words(cell.key("fault"))
+    return cell.runs if key == "runs" else cell.of(key)
 
 
 def bootstrap(results):
-    more = [(PUBLISHED + name, {"nodes": nodes, "median": seconds, "sizes": sizes})
+    more = [(name, {"nodes": nodes, "median": seconds, "sizes": sizes})
             for name, of_sizes in published.RAPID_BOOTSTRAP.items() for nodes, (seconds, sizes) in of_sizes.items()]
-    return make(results, "bootstrap", [
-        column("nodes", "members", count), column("loss", "loss", percent), column("runs", "runs", count),
-        column("median", "all know all, median, s", fixed(2)), column("worst", "worst, s", fixed(2)),
-        column("sizes", "different sizes seen meanwhile", count), column("seed_bytes", "bytes of the seed", short),
-        column("bytes", "bytes per member", short)], more)
+    return make(cells_of(results, "bootstrap"), [
+        Column("nodes", "members", count), Column("loss", "loss", percent), Column("runs", "runs", count),
+        Column("median", "all know all, median, s", fixed(2)), Column("worst", "worst, s", fixed(2)),
+        Column("sizes", "different sizes seen meanwhile", count), Column("seed_bytes", "stream bytes of the seed", short),
+        Column("bytes", "stream bytes per other member", short),
+        Column("datagram_bytes", "datagram bytes per other member", short)], more)
 
 
 def faults(results):
-    more = [(PUBLISHED + name, {"nodes": 1000, "fault": "ten crashes", "rx_mean": of_name["rx"][0], "rx_p99": of_name["rx"][1],
-                                "rx_max": of_name["rx"][2], "tx_mean": of_name["tx"][0], "tx_p99": of_name["tx"][1],
-                                "tx_max": of_name["tx"][2]}) for name, of_name in published.RAPID_BANDWIDTH.items()]
-    return make(results, "faults", [
-        column("nodes", "members", count), column("fault", "fault", text), column("runs", "runs", count),
-        column("faulty", "faulty", count), column("removed", "of these removed", either),
-        column("removed_p50", "after, median, s", fixed(1)), column("removed_worst", "worst, s", fixed(1)),
-        column("back", "taken back", either), column("healthy", "healthy removed", either),
-        column("changes", "changes of view per member", short), column("views", "different views at once, at most", count),
-        column("rx_mean", "KB/s received, mean", fixed(2)), column("rx_p99", "99 %", fixed(2)),
-        column("rx_max", "most", fixed(2)), column("tx_mean", "KB/s sent, mean", fixed(2)),
-        column("tx_p99", "99 %", fixed(2)), column("tx_max", "most", fixed(2))], more)
+    def kilobytes(rates):
+        return {f"{way}_{key}": value for way in ("rx", "tx") for key, value in zip(("mean", "p99", "max"), rates[way])}
+
+    more = [(name, {"nodes": 1000, "fault": "ten crash", **kilobytes(rates)})
+            for name, rates in published.RAPID_BANDWIDTH.items()]
+    return make(cells_of(results, "faults"), [
+        Column("fault", "ten members", text), Column("nodes", "of", count), Column("runs", "runs", count),
+        Column("removed_p50", "removed after, median, s", fixed(1)), Column("removed_worst", "worst, s", fixed(1)),
+        Column("gone", "gone in the end", count), Column("back", "taken back, all runs", count),
+        Column("healthy", "failure events about healthy ones, all runs", count),
+        Column("changes", "changes a healthy member saw", short), Column("views", "different sizes at once", count),
+        Column("disagreed", "seconds with several", count),
+        Column("rx_mean", "KB/s received, mean", fixed(2)), Column("rx_p99", "99 %", fixed(2)),
+        Column("rx_max", "most", fixed(2)), Column("tx_mean", "KB/s sent, mean", fixed(2)),
+        Column("tx_p99", "99 %", fixed(2)), Column("tx_max", "most", fixed(2))], more)
 
 
-def push_floor(nodes):
-    """Seconds until all of them can have one update at the best: three copies per member every 200 ms."""
-    return 0.2 * math.ceil(math.log(nodes) / math.log(4) - 1e-9)
+def push_floor(nodes, loss=0.0):
+    """Seconds until all of them can have one update at the best: three copies per member every 200 ms, each to somebody new."""
+    return 0.2 * math.ceil(math.log(nodes) / math.log(1 + 3 * (1 - loss)) - 1e-9)
 
 
 def spread(results):
-    table = make(results, "spread", [
-        column("nodes", "members", count), column("loss", "loss", percent), column("runs", "runs", count),
-        column("p50", "last member knows, 50 %, s", fixed(2)), column("p99", "99 %", fixed(2)),
-        column("p999", "99.9 %", fixed(2)), column("floor", "push floor, s", fixed(1)),
-        column("copies", "copies per member", fixed(2)), column("bytes", "bytes per member", fixed(0))])
-    for row in table.rows:
-        if row[7] is None and row[1]:
-            row[7] = push_floor(row[1])
+    cells = cells_of(results, "spread")
+    table = make(cells, [
+        Column("nodes", "members", count), Column("loss", "loss", percent), Column("runs", "runs", count),
+        Column("p50", "last member knows, 50 %, s", fixed(2)), Column("p99", "99 %", fixed(2)),
+        Column("p999", "99.9 %", fixed(2)), Column("worst", "worst", fixed(2)), Column("floor", "push floor, s", fixed(1)),
+        Column("copies", "copies per member", fixed(2)), Column("bytes", "bytes of it per member", fixed(0)),
+        Column("lost", "not known to all after a minute", count)])
+    at = [column.key for column in table.columns].index("floor")
+    for cell, row in zip(cells, table.rows):
+        if row[at] is None and cell.key("nodes"):
+            row[at] = push_floor(cell.key("nodes"), cell.key("loss") or 0)
     return table
 
 
 def shrink(results):
-    more = [(PUBLISHED + name, {"joiners": 17, "loss": 0.1, "mean": size}) for name, size in published.SWIM_JOINERS.items()]
-    return make(results, "shrink", [
-        column("joiners", "joiners", count), column("loss", "loss", percent), column("runs", "runs", count),
-        column("mean", "in the group, mean", fixed(2)), column("least", "fewest", count),
-        column("whole", "runs with all", count), column("deaths", "false deaths", either)], more)
+    more = [(name, {"joiners": 17, "loss": 0.1, "middle": size}) for name, size in published.SWIM_JOINERS.items()]
+    return make(cells_of(results, "shrink"), [
+        Column("joiners", "joiners", count), Column("loss", "loss", percent), Column("runs", "runs", count),
+        Column("middle", "in the group in the end, median", fixed(1)), Column("least", "fewest that anyone counts", count),
+        Column("spared", "never declared dead", fixed(1)), Column("deaths", "failure events", short)], more)
 
 
 def floor(results):
-    table = make(results, "floor", [
-        column("nodes", "members", count), column("loss", "loss", percent), column("period", "period, s", short),
-        column("load", "datagrams per member and T", fixed(2)), column("floor", "floor L*", fixed(2)),
-        column("ratio", "load / L*", fixed(2)), column("p50", "first suspicion, 50 %, s", fixed(2)),
-        column("p999", "99.9 %", fixed(2)), column("wrong", "false suspicions per member and T", short),
-        column("wrong_high", "95 % below", short)])
-    for row in table.rows:
-        if row[6] is None and row[4] and row[5]:
-            row[6] = row[4] / row[5]
-    return table
+    return make(cells_of(results, "floor"), [
+        Column("nodes", "members", count), Column("loss", "loss", percent), Column("quantile", "of crashes within T", percent),
+        Column("period", "longest period that does, s", short), Column("at", "first suspicion then, s", fixed(2)),
+        Column("load", "datagrams per member and T", fixed(2)), Column("floor", "floor L*", fixed(2)),
+        Column("ratio", "load / L*", fixed(2)), Column("wrong", "false suspicions per member and T", short),
+        Column("wrong_high", "95 % below", short)])
 
 
 TABLES = {"bootstrap": bootstrap, "faults": faults, "spread": spread, "shrink": shrink, "floor": floor}

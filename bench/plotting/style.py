@@ -93,12 +93,12 @@ def plain_ticks(axis):
     axis.set_minor_formatter(ticker.NullFormatter())
 
 
-def sizes_axis(axes, sizes):
-    """Group sizes, logarithmic, each labelled where there is room."""
+def sizes_axis(axes, sizes, apart=2.5):
+    """Group sizes, logarithmic; those are labelled that are so many times the one before."""
     axes.set_xscale("log", base=2)
     chosen = []
     for size in sorted(set(sizes), reverse=True):
-        if not chosen or chosen[-1] / size >= 2.5:
+        if not chosen or chosen[-1] / size >= apart:
             chosen.append(size)
     axes.xaxis.set_major_locator(ticker.FixedLocator(chosen))
     axes.xaxis.set_minor_locator(ticker.NullLocator())
