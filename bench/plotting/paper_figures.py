@@ -122,7 +122,7 @@ def draw_copies(axis, cells, losses, sizes):
 
 def shrink(results):
     cells = having(cells_of(results, "shrink"), "middle")
-    bars = [(f"{cell.name}, {100 * (cell.key('loss') or 0):g} %", cell.of("middle"), cell.key("joiners") or 17, style.BLUE)
+    bars = [(f"{cell.name}, {100 * (cell.key('loss') or 0):g} %", cell.of("middle"), cell.key("nodes") or 17, style.BLUE)
             for cell in cells]
     bars += [(f"{name}, 10 %, published", size, 17, style.LIGHT) for name, size in published.SWIM_JOINERS.items()]
     figure, (axes,) = style.panels(1, 1, width=7.6, height=0.3 * len(bars) + 1.3)
@@ -142,6 +142,9 @@ def shrink(results):
 
 def floor(results):
     cells = having(cells_of(results, "floor"), "load", "floor")
+    strictest = min((cell.key("mistake_probability") or 0 for cell in cells))
+    nodes = max(cell.key("nodes") for cell in cells)
+    cells = [cell for cell in cells if (cell.key("mistake_probability") or 0) == strictest and cell.key("nodes") == nodes]
     losses = losses_of(cells)
     quantiles = sorted({cell.key("quantile") for cell in cells if number(cell.key("quantile"))}) or [None]
     names = list(by_name(cells))
@@ -163,8 +166,8 @@ def floor(results):
         axis.grid(axis="y", visible=False)
         axis.set(title=f"{100 * loss:g} % loss", xlabel="datagrams per member and T")
     style.common_legend(figure, axes, columns=4, notes=1)
-    style.note(figure, "The least load with which so many crashes are suspected by somebody within T = 1 s. L*: Gupta, Chandra, "
-                       "Goldszmidt 2001. Simulated.")
+    style.note(figure, f"{nodes} members: the least load with which so many crashes are suspected by somebody within T = 1 s. "
+                       f"L*: at most {strictest:g} mistakes (Gupta, Chandra, Goldszmidt 2001).")
     return figure
 
 

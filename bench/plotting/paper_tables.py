@@ -17,7 +17,7 @@ def make(cells, columns, more=()):
 
 
 def value_of(cell, key):
-    if key in ("nodes", "joiners", "loss", "quantile"):
+    if key in ("nodes", "loss", "quantile", "mistake_probability"):
         return cell.key(key)
     if key == "fault":
         return fault_words(cell.key("fault"))
@@ -78,16 +78,32 @@ def shrink(results):
     return make(cells_of(results, "shrink"), [
         Column("joiners", "joiners", count), Column("loss", "loss", percent), Column("runs", "runs", count),
         Column("middle", "in the group in the end, median", fixed(1)), Column("least", "fewest that anyone counts", count),
-        Column("spared", "never declared dead", fixed(1)), Column("deaths", "failure events", short)], more)
+        Column("spared", "never declared dead", fixed(1)), Column("deaths", "failure events a run", short)], more)
 
 
 def floor(results):
     return make(cells_of(results, "floor"), [
         Column("nodes", "members", count), Column("loss", "loss", percent), Column("quantile", "of crashes within T", percent),
+        Column("mistake_probability", "bound for mistakes, PM", short),
         Column("period", "longest period that does, s", short), Column("at", "first suspicion then, s", fixed(2)),
         Column("load", "datagrams per member and T", fixed(2)), Column("floor", "floor L*", fixed(2)),
         Column("ratio", "load / L*", fixed(2)), Column("wrong", "false suspicions per member and T", short),
         Column("wrong_high", "95 % below", short)])
 
 
-TABLES = {"bootstrap": bootstrap, "faults": faults, "spread": spread, "shrink": shrink, "floor": floor}
+def known(results):
+    """Failures of the field: the same trouble for the baseline and for nekton."""
+    lines = []
+    for row in results.rows("known", lambda row: row.get("experiment") == "known"):
+        for side in ("baseline", "nekton"):
+            mine = row[side]
+            wrong = mine.get("wrong_pairs", mine.get("failed_healthy_events_at_healthy"))
+            lines.append([row["case"], row["nodes"], row["seed"], side, "right" if mine["right"] else "**wrong**",
+                          mine.get("whole_s"), wrong, mine.get("load_to_idle")])
+    return Table([Column("case", "case", text), Column("nodes", "members", count), Column("seed", "seed", text),
+                  Column("side", "protocol", text), Column("right", "outcome", text), Column("whole", "whole again after, s", fixed(1)),
+                  Column("wrong", "pairs still wrong; semi: failure events about healthy", count),
+                  Column("load", "load, times that of rest", fixed(2))], lines)
+
+
+TABLES = {"known": known, "bootstrap": bootstrap, "faults": faults, "spread": spread, "shrink": shrink, "floor": floor}

@@ -5,65 +5,35 @@ Each row has "experiment". The first path that is there counts, and a quantity t
 
 from plotting.rows import in_order, median, number, pick
 
-EXPERIMENTS = ("bootstrap", "faults", "spread", "shrink", "floor")
 PROTOCOLS = ["nekton", "nekton, phi", "nekton, staggered", "nekton, staggered, phi", "memberlist", "lifeguard", "swim"]
-CELL = ("nodes", "joiners", "fault", "loss", "quantile")  # rows that agree in these and in the protocol are one cell
+CELL = ("nodes", "fault", "loss", "quantile", "mistake_probability")  # rows that agree in these and in the protocol are one cell
 
 FIELDS = {
     "bootstrap": {
-        "median": ("complete_s/p50", "complete_s/median", "complete_s"),
-        "worst": ("complete_s/worst", "complete_s/max", "complete_s"),
-        "incomplete": ("incomplete", "not_complete"),
-        "sizes": ("sizes/p50", "sizes/median", "sizes"),
-        "seed_bytes": ("seed_stream_bytes/p50", "seed_stream_bytes"),
-        "bytes": ("member_stream_bytes/p50", "member_stream_bytes"),
-        "datagram_bytes": ("member_datagram_bytes/p50", "member_datagram_bytes"),
+        "median": ("complete_s/p50",), "worst": ("complete_s/worst",), "sizes": ("sizes_seen",),
+        "seed_bytes": ("seed_stream_bytes",), "bytes": ("member_stream_bytes",), "datagram_bytes": ("member_datagram_bytes",),
     },
     "faults": {
-        "removed_p50": ("removed_s/p50", "removed_s/median", "removed_s"),
-        "removed_worst": ("removed_s/worst", "removed_s/max", "removed_s"),
-        "removed": ("removed",),
-        "gone": ("gone",),
-        "back": ("readmissions",),
-        "healthy": ("failed_healthy_at_healthy", "failed_healthy"),
-        "suspected": ("suspected_healthy",),
-        "changes": ("changes_mean",),
-        "views": ("sizes_max",),
-        "disagreed": ("seconds_disagreed",),
-        "rx_mean": ("received/mean", "received_kb_s/mean"),
-        "rx_p99": ("received/p99", "received_kb_s/p99"),
-        "rx_max": ("received/max", "received_kb_s/max"),
-        "tx_mean": ("sent/mean", "sent_kb_s/mean"),
-        "tx_p99": ("sent/p99", "sent_kb_s/p99"),
-        "tx_max": ("sent/max", "sent_kb_s/max"),
+        "removed_p50": ("removed_s/p50",), "removed_worst": ("removed_s/worst",), "gone": ("gone_in_the_end",),
+        "back": ("readmissions",), "healthy": ("failed_healthy_events_at_healthy",),
+        "changes": ("view_changes_per_member/mean",), "views": ("different_sizes_max",), "disagreed": ("seconds_disagreed",),
+        "rx_mean": ("kb_per_s/received/mean",), "rx_p99": ("kb_per_s/received/p99",), "rx_max": ("kb_per_s/received/max",),
+        "tx_mean": ("kb_per_s/sent/mean",), "tx_p99": ("kb_per_s/sent/p99",), "tx_max": ("kb_per_s/sent/max",),
         "over_time": ("views",),
     },
     "spread": {
-        "p50": ("last_s/p50", "last_s"),
-        "p99": ("last_s/p99",),
-        "p999": ("last_s/p999",),
-        "worst": ("last_s/worst", "last_s/max"),
-        "lost": ("lost",),
-        "floor": ("push_floor_s", "floor_s"),
-        "copies": ("copies", "copies_per_member"),
-        "bytes": ("bytes", "bytes_per_member"),
-        "syncs": ("syncs",),
+        "p50": ("last_member_s/p50",), "p99": ("last_member_s/p99",), "p999": ("last_member_s/p999",),
+        "worst": ("last_member_s/worst",), "lost": ("not_known_to_all",), "floor": ("push_floor_s",),
+        "copies": ("copies_per_member",), "bytes": ("news_bytes_per_member",),
     },
     "shrink": {
-        "middle": ("median/mean", "median/p50", "median"),
-        "least": ("smallest/least", "smallest/min", "smallest"),
-        "spared": ("spared/mean", "spared/p50", "spared"),
-        "deaths": ("death_events/mean", "death_events"),
-        "over_time": ("sizes",),
+        "middle": ("size_mean",), "least": ("size_worst",), "spared": ("never_declared_dead_mean",),
+        "deaths": ("death_events_per_run",), "joiners": ("nodes",),
     },
     "floor": {
-        "period": ("period_s",),
-        "at": ("first_suspicion_s",),
-        "load": ("load",),
-        "floor": ("bound", "floor"),
-        "ratio": ("ratio",),
-        "wrong": ("mistake_rate",),
-        "wrong_high": ("mistake_interval/high", "mistake_interval/high95", "mistake_rate_high95", "mistake_high95"),
+        "period": ("period_s",), "at": ("first_suspicion_s",), "load": ("datagrams_per_member_t",),
+        "floor": ("floor_datagrams_per_member_t",), "ratio": ("ratio_to_floor",), "wrong": ("mistakes_per_member_t",),
+        "wrong_high": ("mistakes_high95",),
     },
 }
 GREATEST = {"worst", "removed_worst", "views", "disagreed", "rx_max", "tx_max"}
@@ -105,7 +75,7 @@ class Cell:
 
 def cells_of(results, experiment):
     """In the order of the protocols, faults, sizes and losses."""
-    rows = results.rows(experiment, lambda row: row.get("experiment") == experiment and not row.get("published"))
+    rows = results.rows(experiment, lambda row: row.get("experiment") == experiment)
     names = in_order([name_of(row) for row in rows], PROTOCOLS)
     groups = {}
     for row in rows:

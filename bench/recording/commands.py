@@ -18,9 +18,10 @@ def paper(name, full, quick):
                    "faults": "Rapid's asymmetric faults: what becomes of the faulty, and of the views",
                    "spread": "one update: time to the last member, copies",
                    "shrink": "SWIM's figure 4: 17 joiners at 10 % loss",
-                   "floor": "the load against the floor of Gupta, Chandra and Goldszmidt"}[name],
-                  [command(f"papers --json --experiment={name} {full}")],
-                  [command(f"papers --json --experiment={name} {quick}")])
+                   "floor": "the load against the floor of Gupta, Chandra and Goldszmidt",
+                   "known": "failures that users of memberlist met, in a baseline and in nekton"}[name],
+                  [command(f"papers --json --experiment={name} --seed=1 {full}")],
+                  [command(f"papers --json --experiment={name} --seed=1 {quick}")])
 
 
 MICRO = ("engine_bench", "wire_bench", "stm_bench", "phi_bench", "sim_bench", "lease_bench")
@@ -82,6 +83,7 @@ RECORDS = {
     "spread": paper("spread", "", "--quick"),
     "shrink": paper("shrink", "", "--quick"),
     "floor": paper("floor", "", "--quick"),
+    "known": paper("known", "", "--quick"),
     "peers": Record("nekton and memberlist side by side over real sockets, on this machine",
                     [command("peers/compare.py --out {out}")], [command("peers/compare.py --quick --out {out}")], "peers"),
     "micro": Record("engine, wire, state machine, phi, simulator, leases",
