@@ -49,7 +49,7 @@ still at times. Their figures are in bench/detector_quality/synthetic.h.
   --beats=N      length of each of these traces, 2000 to 10000000 (default 300000)
   --seed=N       of the traces and of the instants of the crashes (default 1)
   --trace=FILE   a trace of one's own instead: lines "SEQUENCE ARRIVAL_NS" in the order of arrival
-  --json         one JSON object a line; bench/plot_quality.py draws them
+  --json         one JSON object a line; bench/plot.py draws them
   --progress     shows progress on standard error, as it does on a terminal
   --help         this text
 
