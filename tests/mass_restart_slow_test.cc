@@ -47,7 +47,8 @@ TEST(MassRestartSlow, GenerationsMayBeForgotten) {
 
 // The same is too much for a protocol that knows no generations, makes tables equal seldom and goes back to nobody.
 TEST(MassRestartSlow, TheBaselineGetsStuck) {
-  const MassRestart result = RunMassRestart({.nodes = Nodes(), .seed = 1, .config = FieldBaseline(), .generations = false}, 90s);
+  const MassRestart result =
+      RunMassRestart({.nodes = Nodes(), .seed = 1, .config = FieldBaseline(), .generations = false}, 90s);
   Print("memberlist", Nodes(), 1, result);
   EXPECT_GT(result.wrong_after_30s, 0u);
 }

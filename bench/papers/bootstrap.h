@@ -19,10 +19,11 @@ struct BootstrapPlan {
 };
 
 struct Bootstrap {
-  std::optional<double> complete_s;  // since the seed's start: every member counts `nodes`; nothing: not within the limit
+  std::optional<double>
+      complete_s;  // since the seed's start: every member counts `nodes`; nothing: not within the limit
   double last_start_s = 0;
-  std::uint32_t sizes = 0;           // different counts of members that were seen, each member's looked at every second
-  double seed_stream_bytes = 0;      // that the seed sent until then
+  std::uint32_t sizes = 0;       // different counts of members that were seen, each member's looked at every second
+  double seed_stream_bytes = 0;  // that the seed sent until then
   double seed_datagram_bytes = 0;
   double member_stream_bytes = 0;  // the same of the others, each on average
   double member_datagram_bytes = 0;

@@ -177,7 +177,8 @@ class Run {
     for (SimId id = 0; id < plan_.nodes; ++id) {
       if (!well(id)) continue;
       const MemberPtr row = sim().member(id)->Find(sim().name(subject));
-      if (row != nullptr && (row->status == MemberStatus::kActive || row->status == MemberStatus::kSuspect)) return false;
+      if (row != nullptr && (row->status == MemberStatus::kActive || row->status == MemberStatus::kSuspect))
+        return false;
     }
     return true;
   }
@@ -185,8 +186,8 @@ class Run {
   const FaultsPlan& plan_;
   Group group_;
   Faults result_;
-  std::vector<SimId> ids_;             // of the faulty
-  std::vector<std::uint32_t> faulty_;  // by member: its place in ids_, or kNone
+  std::vector<SimId> ids_;               // of the faulty
+  std::vector<std::uint32_t> faulty_;    // by member: its place in ids_, or kNone
   std::vector<std::vector<bool>> dead_;  // by place and observer
   std::vector<std::size_t> dead_at_;     // by place: how many observers that are well hold it dead
   std::vector<std::optional<Duration>> removed_at_;

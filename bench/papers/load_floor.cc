@@ -1,5 +1,6 @@
 #include "bench/papers/load_floor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -20,6 +21,8 @@ double PeriodSeconds(int index) { return kWithin / std::pow(2.0, index / 4.0); }
 Config WithPeriod(const LoadFloorPlan& plan, double seconds) {
   Config config = plan.config;
   config.period = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  config.gossip_interval = std::min(config.gossip_interval, config.period);
+  config.max_local_pause = std::min(config.max_local_pause, config.period);
   return config;
 }
 
@@ -31,7 +34,8 @@ std::vector<double> Suspicions(const LoadFloorPlan& plan, double period) {
   crashes.crashes = plan.crashes;
   crashes.seed = plan.seed;
   crashes.progress = [&](std::uint64_t done) {
-    if (done % 100 == 0) Tell(plan.progress, absl::StrFormat("period %.3f s, crash %d of %d", period, done, plan.crashes));
+    if (done % 100 == 0)
+      Tell(plan.progress, absl::StrFormat("period %.3f s, crash %d of %d", period, done, plan.crashes));
   };
   return MeasureCrashes(crashes).suspected;
 }

@@ -16,9 +16,9 @@ namespace nekton::bench {
 struct LoadFloorPlan {
   Config config;
   std::uint32_t nodes = 0;
-  double loss = 0;           // of each datagram, and of each segment of a stream, on its own
-  double quantile = 0.5;     // of the crashes
-  double mistake = 1e-5;     // PM: false suspicions per member and T, at the most
+  double loss = 0;        // of each datagram, and of each segment of a stream, on its own
+  double quantile = 0.5;  // of the crashes
+  double mistake = 1e-5;  // PM: false suspicions per member and T, at the most
   std::uint64_t crashes = 2000;
   double member_seconds = 1e6;  // for the mistakes and the load, while all run
   std::uint64_t seed = 1;

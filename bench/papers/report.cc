@@ -150,7 +150,8 @@ Row FaultsRow(std::string_view protocol, const FaultsPlan& plan, const Faults& f
   row["seconds"] = plan.seconds;
   row["complete"] = faults.complete;
   row["ever_removed"] = faults.removed_s.size();
-  row["removed_s"] = {{"p50", OrNull(Quantile(faults.removed_s, 0.5))}, {"worst", OrNull(Quantile(faults.removed_s, 1))}};
+  row["removed_s"] = {{"p50", OrNull(Quantile(faults.removed_s, 0.5))},
+                      {"worst", OrNull(Quantile(faults.removed_s, 1))}};
   row["gone_in_the_end"] = faults.gone;
   row["readmissions"] = faults.readmissions;
   row["readmission_events"] = faults.readmission_events;

@@ -28,6 +28,7 @@ std::vector<double> Counts(const Simulator& sim) {
 Config ShrinkConfig(std::string_view protocol, const Config& config) {
   Config its = config;
   its.period = 2s;
+  its.forget_after = std::max(its.forget_after, Duration(10min));  // longer than any hold of the baselines
   if (protocol == "swim") {
     its.relays = 1;
     its.hold_alpha = 3 * std::log(10.0);

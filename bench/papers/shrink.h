@@ -10,9 +10,9 @@
 namespace nekton::bench {
 
 struct ShrinkPlan {
-  Config config;              // with the period of the paper, 2 s
+  Config config;               // with the period of the paper, 2 s
   std::uint32_t joiners = 17;  // one after the other, `apart`, through the first of them
-  double loss = 0.1;          // at the receiver, of each datagram and each segment of a stream
+  double loss = 0.1;           // at the receiver, of each datagram and each segment of a stream
   Duration apart = std::chrono::seconds(4);
   Duration length = std::chrono::seconds(175);
   std::uint64_t seed = 1;
