@@ -54,7 +54,7 @@ TEST(PapersSpread, CountsEveryUpdateAndItsCopies) {
   ASSERT_TRUE(result.complete);
   EXPECT_EQ(result.last_s.size(), 5U);
   EXPECT_EQ(result.lost, 0U);
-  // Each sends what is new 4 log10(17), rounded up to 2 digits: 8 times.
+  // Each sends what is new 4 times log10(17), which is rounded up to 2.
   EXPECT_NEAR(result.copies, 8, 0.5);
   for (std::size_t i = 0; i < result.last_s.size(); ++i) {
     EXPECT_LE(result.half_s[i], result.last_s[i]);
