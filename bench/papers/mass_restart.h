@@ -5,11 +5,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
-#include "tests/cluster.h"
+#include "swim/config.h"
 
-namespace nekton {
+namespace nekton::bench {
 
 struct MassRestartOptions {
   std::size_t nodes = 450;
@@ -21,6 +20,7 @@ struct MassRestartOptions {
 };
 
 struct MassRestart {
+  bool begun = false;  // all knew each other before, and all that were down came back; else nothing was measured
   // Since the last start: every table has exactly all members, and all are ACTIVE.
   Duration complete = Duration::max();
   // How often somebody did not hold somebody ACTIVE who was: after 30 s, and at the limit or when all was complete.
@@ -33,4 +33,4 @@ struct MassRestart {
 // of all; they are down first, so that their tables know nothing of what was. All had refuted something before.
 MassRestart RunMassRestart(const MassRestartOptions& options, Duration limit);
 
-}  // namespace nekton
+}  // namespace nekton::bench

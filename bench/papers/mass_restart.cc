@@ -1,13 +1,16 @@
-#include "tests/mass_restart.h"
+#include "bench/papers/mass_restart.h"
 
 #include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "swim/message.h"
 #include "swim/random.h"
 #include "swim/wire.h"
+#include "transport/simulator.h"
 
-namespace nekton {
+namespace nekton::bench {
 namespace {
 
 using namespace std::chrono_literals;
@@ -30,7 +33,7 @@ void Accuse(Simulator& sim, SimId id) {
   update.accusers[0].id = frame.sender;
   std::vector<std::byte> bytes;
   FrameWriter writer(frame, 1400, bytes);
-  EXPECT_TRUE(writer.Add(update));
+  writer.Add(update);
   writer.Finish();
   sim.Inject(id, sim.address(0), bytes);
 }
@@ -40,9 +43,9 @@ class Restarts {
   explicit Restarts(const MassRestartOptions& options) : options_(options), sim_(SimOptions{.seed = options.seed}) {}
 
   MassRestart Run(Duration limit) {
-    Gather();
-    RestartMost();
     MassRestart result;
+    if (!Gather() || !RestartMost()) return result;
+    result.begun = true;
     const Duration from = sim_.now();
     const auto all_active = [&] { return sim_.Converged() && Wrong().first == 0; };
     bool complete = sim_.RunUntil(all_active, 30s, 250ms);
@@ -55,25 +58,24 @@ class Restarts {
 
  private:
   // All join the first, without seeds of their own: that is for their second lives.
-  void Gather() {
+  bool Gather() {
     Config config = options_.config;
     if (!options_.generations) config.generation = 1;
     for (SimId id = 0; id < options_.nodes; ++id) {
       sim_.Add(config, {.record = false});
       sim_.At(10ms * id, [this, id] {
-        EXPECT_EQ(sim_.Start(id), absl::OkStatus());
+        ok_ = sim_.Start(id).ok() && ok_;
         Accuse(sim_, id);
-        if (id == 0) return;
-        EXPECT_TRUE(sim_.Order(id, Join{{sim_.address(0)}}).ok());
+        if (id != 0) ok_ = sim_.Order(id, Join{{sim_.address(0)}}).ok() && ok_;
       });
     }
     sim_.RunTo(10ms * options_.nodes);
-    EXPECT_TRUE(sim_.RunUntil([&] { return sim_.Converged(); }, 120s, 250ms));
+    ok_ = ok_ && sim_.RunUntil([&] { return sim_.Converged(); }, 120s, 250ms);
     sim_.RunFor(3s);
-    EXPECT_EQ(sim_.member(1)->Self()->key.incarnation, kIncarnation);
+    return ok_ && sim_.member(1)->Self()->key.incarnation == kIncarnation;
   }
 
-  void RestartMost() {
+  bool RestartMost() {
     Config config = options_.config;
     for (SimId id = 0; id < kSeeds; ++id) config.seeds.push_back(sim_.address(id).ToString());
     Random random(options_.seed);
@@ -88,11 +90,11 @@ class Restarts {
       sim_.At(down, [this, id] { sim_.Crash(id, Port::kRefuses); });
       sim_.At(up, [this, id, config] {
         const RestartOptions again{.generation = options_.generations ? 0u : 1u, .config = config};
-        EXPECT_TRUE(sim_.Restart(id, again).ok());
+        ok_ = sim_.Restart(id, again).ok() && ok_;
       });
     }
     sim_.RunFor(60s);
-    EXPECT_EQ(sim_.live_count(), options_.nodes);
+    return ok_ && sim_.live_count() == options_.nodes;
   }
 
   // Pairs of live members one of which does not hold the other ACTIVE, and how many of those are INACTIVE.
@@ -110,10 +112,11 @@ class Restarts {
 
   const MassRestartOptions options_;
   Simulator sim_;
+  bool ok_ = true;
 };
 
 }  // namespace
 
 MassRestart RunMassRestart(const MassRestartOptions& options, Duration limit) { return Restarts(options).Run(limit); }
 
-}  // namespace nekton
+}  // namespace nekton::bench
