@@ -396,6 +396,11 @@ void NodeCore::Notice(const Event& event) {
     case EventKind::kRejoined:
     case EventKind::kMaintenance:
       return Log(LogLevel::kInfo, Describe(event));
+    case EventKind::kSuspected:
+    case EventKind::kFailed:
+    case EventKind::kLeft:
+      if (on_doubt_ && event.member != nullptr) on_doubt_(event.member->name);
+      return;
     case EventKind::kJoinResult: {
       if (event.address.port == 0) return;  // a name that does not resolve: said where it was found out
       if (join_codes_.size() >= kRemembered) join_codes_.clear();

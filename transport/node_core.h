@@ -78,6 +78,9 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   bool has_leases() const { return has_leases_; }  // an authority is configured
   // Before its loop runs. Called where all callbacks are.
   void SetEvidenceHandler(std::function<void(const Evidence&)> handler);
+  // Before its loop runs; called on the loop's thread with the name of a member that is SUSPECT, INACTIVE or gone, and must
+  // not block.
+  void SetDoubtHandler(std::function<void(const std::string&)> handler) { on_doubt_ = std::move(handler); }
   std::shared_ptr<const HeldView> held_view() const;
   std::vector<std::pair<std::string, std::uint64_t>> LeaseNumbers() const;  // none without an authority
   NodeMail& mail() { return *mail_; }
@@ -164,6 +167,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   std::vector<Outbox::Store> stores_;
   std::vector<Evidence> evidence_;
   std::function<void(const Evidence&)> on_evidence_;
+  std::function<void(const std::string&)> on_doubt_;
   const std::shared_ptr<std::atomic<std::size_t>> evidence_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
   const std::shared_ptr<ViewStore> view_store_;
   std::shared_ptr<StoreWorker> store_worker_;  // from the first write on
