@@ -92,8 +92,8 @@ Node::~Node() = default;
 absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions options) {
   const std::int64_t drift_ppm = options.leases.terms.drift_ppm;
   std::shared_ptr<Register> lease_register = std::move(options.lease_register);
-  absl::StatusOr<NodePlan> plan =
-      PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store), std::move(options.keys));
+  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store),
+                                           std::move(options.keys), lease_register);
   if (!plan.ok()) return plan.status();
   plan->make_transport = std::move(options.transport);
   if (options.event_queue == 0) return absl::InvalidArgumentError("event_queue = 0: must be at least 1");
@@ -116,8 +116,8 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions opt
 absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config config, NodeOptions options) {
   const std::int64_t drift_ppm = options.leases.terms.drift_ppm;
   std::shared_ptr<Register> lease_register = std::move(options.lease_register);
-  absl::StatusOr<NodePlan> plan =
-      PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store), std::move(options.keys));
+  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store),
+                                           std::move(options.keys), lease_register);
   if (!plan.ok()) return plan.status();
   plan->make_transport = std::move(options.transport);
   if (loop == nullptr) return absl::InvalidArgumentError("loop = null");

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "lease/candidacy.h"
 #include "transport/node_impl.h"
 
 namespace nekton {
@@ -35,8 +36,12 @@ absl::Status Node::Impl::KeepLeases(std::shared_ptr<Register> over, std::int64_t
   return absl::OkStatus();
 }
 
-absl::Status Node::Impl::CheckLeaseName(const std::string&) const {
+absl::Status Node::Impl::CheckLeaseName(const std::string& name) const {
   if (keeper == nullptr) return NoRegister();
+  const std::string& label = core->config().label;
+  if (core->by_candidates() && (name == SeatKey(label) || name == SeatViewKey(label))) {
+    return absl::InvalidArgumentError(absl::StrCat("lease \"", name, "\": the name is the authority's"));
+  }
   return absl::OkStatus();
 }
 
