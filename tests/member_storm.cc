@@ -65,7 +65,7 @@ class MemberStorm {
   MemberStorm(std::uint64_t seed, BrokenGround ground, StormAuthority authority)
       : random_(seed), ground_(ground), by_lease_(authority == StormAuthority::kCandidates), sim_(OptionsOf(seed)) {
     register_ = std::make_shared<SimRegister>(seed);
-    Trouble();
+    if (by_lease_) Trouble();
     store_ = std::make_shared<StormStore>(random_, ground, result_);
     Config config = Config::Lan();
     config.seeds = {"10.0.0.1:7946", "10.0.0.2:7946"};
@@ -259,7 +259,7 @@ class MemberStorm {
 
   void Calm() {
     calm_ = store_->calm = true;
-    Trouble();
+    if (by_lease_) Trouble();
     sim_.network().HealAll();
     for (SimId id = 0; id < sim_.size(); ++id) {
       if (sim_.paused(id)) sim_.Resume(id);
