@@ -66,7 +66,7 @@ void SimRegister::Arrive(Flight flight, Instant when) {
   ++load_.requests;
   load_.writes += flight.request.write ? 1U : 0U;
   if (flight.request.write && Lost(faults_.careless_ppm)) {
-    flight.request.expected = table_.Do({.key = flight.request.key}).version;
+    flight.request.expected = table_.Read(flight.request.key).version;
   }
   flight.answer = table_.Do(flight.request);
   if (flight.request.write && flight.answer.verdict == RegisterVerdict::kYes) Tell(flight.request.key, when);
