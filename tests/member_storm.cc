@@ -233,7 +233,8 @@ class MemberStorm {
     if (sim_.live(id) || sim_.paused(id)) return;
     if (sim_.member(id) != nullptr) sim_.Crash(id, Port::kRefuses);
     RestartOptions options;
-    options.memory = random_.Below(4) != 0;
+    // Generations that go back are for the failure detector to get over, and for the storms of one authority.
+    options.memory = by_lease_ || random_.Below(4) != 0;
     result_.forgetful_restarts += options.memory ? 0 : 1;
     (void)sim_.Restart(id, options);
   }
