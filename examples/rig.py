@@ -592,6 +592,8 @@ class Rig:
                    "the new one writes nothing before the leases that the dead one granted have run out")
         for name in left:
             if self.agents[name] is not heir:
+                self.expect_row(f"{name} says that the root is lost", "authority", self.agents[name], since=since,
+                                state="lost", root="root", epoch=self.epoch)
                 self.expect_row(f"{name} says whom it follows", "authority", self.agents[name], since=since,
                                 state="restored", root=heir.name)
         ready = self.wait(lambda: all(self.standing(self.agents[n])[0]["mutable"] == 1 for n in left), DEADLINE_S)

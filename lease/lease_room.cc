@@ -141,7 +141,7 @@ void LeaseRoom::Ask(const Tick& now, LeasePeers peers, LeaseOutput& out) {
   }
 }
 
-void LeaseRoom::OnAnswer(const Tick& now, const LeaseMessage& answer, LeaseOutput& out) {
+void LeaseRoom::OnAnswer(const Tick& now, std::string_view from, const LeaseMessage& answer, LeaseOutput& out) {
   const auto open =
       std::find_if(pings_.begin(), pings_.end(), [&](const OpenPing& p) { return p.nonce == answer.nonce; });
   if (open == pings_.end()) {
@@ -150,6 +150,7 @@ void LeaseRoom::OnAnswer(const Tick& now, const LeaseMessage& answer, LeaseOutpu
   }
   const Duration sent = open->stamp;
   silent_ = 0;
+  authority_ = std::string(from);  // whoever answers is it
   pings_.erase(pings_.begin(), open + 1);
   Want(now, answer.epoch);
   const bool renewed = answer.result == Result::kRenewed;
@@ -159,6 +160,7 @@ void LeaseRoom::OnAnswer(const Tick& now, const LeaseMessage& answer, LeaseOutpu
                                                              : std::min(kAnswerWait, config_.terms.renew_every() / 4));
   if (renewed && leases_.Renew(now, sent, answer.epoch, answer.settled)) {
     ++counters_.renewals;
+    answered_by_ = authority_;
     SetContact(now, true, out);
   }
   if (answer.result != Result::kOtherTerms && answer.result != Result::kRefused) return;
@@ -189,7 +191,8 @@ void LeaseRoom::SetContact(const Tick& now, bool current, LeaseOutput& out) {
   const bool told = current ? std::exchange(contact_lost_, false) : !std::exchange(contact_lost_, true);
   if (!told) return;
   Note(now,
-       ContactEvidence{current, view_.epoch(), authority_, leases_.MayCommit(now), !current && leases_.MayRead(now)},
+       ContactEvidence{current, view_.epoch(), current || answered_by_.empty() ? authority_ : answered_by_,
+                       leases_.MayCommit(now), !current && leases_.MayRead(now)},
        out);
 }
 

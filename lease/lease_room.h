@@ -136,7 +136,7 @@ class LeaseRoom {
   void Fetch(const Tick& now, LeasePeers peers, LeaseOutput& out);
   std::string FetchFrom(LeasePeers peers);
   void Want(const Tick& now, std::uint64_t epoch);
-  void OnAnswer(const Tick& now, const LeaseMessage& answer, LeaseOutput& out);
+  void OnAnswer(const Tick& now, std::string_view from, const LeaseMessage& answer, LeaseOutput& out);
   void OnQuestion(const Tick& now, const Mail& mail, const LeaseMessage& question, LeasePeers peers, LeaseOutput& out);
   void OnMove(const Tick& now, const LeaseMove& move, LeaseOutput& out);
   void OnFetched(const Tick& now, const Mail& mail, LeaseOutput& out);
@@ -160,6 +160,7 @@ class LeaseRoom {
   RouteCache routes_;
   ObjectGate gate_;
   std::string authority_;
+  std::string answered_by_;  // the last that renewed our leases
   std::unique_ptr<ViewRoot> root_;
   std::optional<Mandate> mandate_;  // of a candidate that is it
   std::uint32_t silent_ = 0;        // questions that the candidate has not answered

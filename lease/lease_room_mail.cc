@@ -33,7 +33,7 @@ void LeaseRoom::Hear(const Tick& now, const Mail& mail, LeasePeers peers, LeaseO
   } else if (config_.by_lease() && root_ == nullptr && message->kind != Kind::kAnswer && message->kind != Kind::kMove) {
     // We are not it, and say nothing: the next candidate will be asked.
   } else if (from_authority && message->kind == Kind::kAnswer) {
-    OnAnswer(now, *message, out);
+    OnAnswer(now, mail.member, *message, out);
   } else if (from_authority && message->kind == Kind::kMove) {
     OnMove(now, message->move, out);
   } else {

@@ -32,7 +32,7 @@ absl::Status LeaseRoom::Seat(const Tick& now, Mandate mandate, const View& view,
   }
   Note(now, SeatEvidence{true, view.epoch(), mandate.token}, out);
   mandate_ = std::move(mandate);
-  authority_ = self_.name;
+  authority_ = answered_by_ = self_.name;
   pings_.clear();
   root_ = std::make_unique<ViewRoot>(config_, label_, self_);
   root_->authority().Succeed();

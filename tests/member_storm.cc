@@ -69,6 +69,7 @@ class MemberStorm {
     store_ = std::make_shared<StormStore>(random_, ground, result_);
     Config config = Config::Lan();
     config.seeds = {"10.0.0.1:7946", "10.0.0.2:7946"};
+    if (by_lease_) config.seeds.push_back("10.0.0.3:7946");
     const SimId members = 3 + random_.Below(3);
     for (SimId id = 0; id < members; ++id) {
       SimMemberOptions options;

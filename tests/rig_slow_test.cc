@@ -116,7 +116,7 @@ TEST(RigTest, NoRoute) {
 void KillRoot(const std::string& backend) {
   const RigRun run = Rig({"--fault", "kill-root", "--speed", "4", "--backend", backend});
   if (run.finished.status == 77) GTEST_SKIP() << run.finished.err;
-  ExpectOk(run, 20);
+  ExpectOk(run, 19);
   const int first = run.Find("root", "mesh-fail: seat state=taken epoch=0 token=1");
   EXPECT_GE(first, 0);
   const int m1 = run.Find("m1", "mesh-fail: seat state=taken", std::max(first, 0));
