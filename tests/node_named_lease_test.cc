@@ -163,19 +163,16 @@ TEST_F(NodeNamedLeaseTest, TheBlockingFormsAreRefusedWhereTheyWouldBlockTheNode)
   const auto alpha = Alone("alpha");
   absl::StatusOr<LeaseHandle> other = alpha->AcquireLease("other", {}, 30s);
   ASSERT_TRUE(other.ok());
-  // In an event handler.
+  // Where the callbacks of the node are.
   std::promise<std::vector<absl::StatusCode>> seen;
-  std::atomic<bool> once{false};
   LeaseHandle inner;
-  const Subscription watch = alpha->Subscribe(
-      [&](const Event&) {
-        if (once.exchange(true)) return;
-        std::vector<absl::StatusCode> codes = {alpha->AcquireLease("third", {}, 30s).status().code(),
-                                               other->ReleaseWithin(30s).code()};
-        inner = *alpha->AcquireLeaseAsync("inner", {}, told_.Callbacks());
-        seen.set_value(std::move(codes));
-      },
-      SubscribeFrom::kSnapshot);
+  const auto in_callback = [&](const absl::Status&) {
+    std::vector<absl::StatusCode> codes = {alpha->AcquireLease("third", {}, 30s).status().code(),
+                                           other->ReleaseWithin(30s).code()};
+    inner = *alpha->AcquireLeaseAsync("inner", {}, told_.Callbacks());
+    seen.set_value(std::move(codes));
+  };
+  ASSERT_TRUE(alpha->SetTagAsync("any", "thing", in_callback).ok());
   EXPECT_THAT(seen.get_future().get(),
               testing::ElementsAre(absl::StatusCode::kFailedPrecondition, absl::StatusCode::kFailedPrecondition));
   ASSERT_TRUE(Await([&] { return inner.Check().has_value(); }));
