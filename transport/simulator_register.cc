@@ -46,9 +46,8 @@ void Simulator::Impl::TurnRegister(const std::shared_ptr<SimRegister>& lease_reg
 void Simulator::Impl::HearRegister(Process& process) {
   for (const auto& heard : std::exchange(process.answers, {})) {
     if (!process.member) return;
-    Feed(process, [&heard](Member& its, const Tick& now, Outbox& out) {
-      its.Answered(now, heard.first, heard.second, out);
-    });
+    Feed(process,
+         [&heard](Member& its, const Tick& now, Outbox& out) { its.Answered(now, heard.first, heard.second, out); });
   }
 }
 
