@@ -7,7 +7,6 @@ import pathlib
 import queue
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import time
 
 sys.dont_write_bytecode = True  # the tree of sources stays as it is
 import ending  # noqa: E402
+import one_etcd  # noqa: E402
 
 NAMES = ("alpha", "beta", "gamma")
 DURATION_MS = 2000
@@ -95,23 +95,6 @@ class Show:
             self.wait("", lambda event: False, seconds)
         except Failed:
             pass
-
-
-def start_etcd(directory):
-    ports = []
-    sockets = [socket.socket() for _ in range(2)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-        ports.append(s.getsockname()[1])
-    for s in sockets:
-        s.close()
-    client, peer = (f"http://127.0.0.1:{port}" for port in ports)
-    log = open(directory / "etcd.log", "w", encoding="utf-8")
-    process = subprocess.Popen(
-        ["etcd", "--name", "a", "--data-dir", str(directory / "etcd"), "--listen-client-urls", client,
-         "--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-         "--initial-cluster", f"a={peer}"], stdout=log, stderr=log, start_new_session=True)
-    return process, client
 
 
 def can_write(path):
@@ -213,7 +196,7 @@ def main():
         data = str(directory / "data.db")
         try:
             if options.backend == "etcd":
-                etcd, leases = start_etcd(directory)
+                etcd, leases = one_etcd.start(directory)
             for name in NAMES:
                 command = [options.binary, "--name", name, "--leases", leases, "--data", data,
                            "--duration_ms", str(DURATION_MS)]

@@ -16,6 +16,7 @@ import time
 
 sys.dont_write_bytecode = True  # the tree of sources stays as it is
 import ending  # noqa: E402
+import one_etcd  # noqa: E402
 
 NAMES = ["root"] + [f"m{i}" for i in range(1, 8)]
 OBJECTS = [f"object-{i:02}" for i in range(16)]
@@ -23,6 +24,7 @@ LABEL = "rig"
 
 # At speed 1, in seconds.
 BEAT, SUSPECT, FAIL, WRITE_LEASE = 5.0, 6.0, 12.0, 6.0
+SEAT = 10.0  # of candidates
 DRIFT = 0.01
 DEADLINE_S = 20.0   # of what should take a second
 MACHINE_S = 1.5     # how late a busy machine may be
@@ -55,6 +57,7 @@ ROWS = {  # every row, as it is specified; a row that is none of these ends the 
     "view-refused": r"mesh-fail: view-refused epoch=(?P<epoch>\d+) digest=(?P<digest>[0-9a-f]{32}) "
                     r"reason=(?P<reason>\S+) current=(?P<current>\d+)",
     "store-behind": r"mesh-fail: store-behind epoch=(?P<epoch>\d+) seen=(?P<seen>\d+)",
+    "seat": r"mesh-fail: seat state=(?P<state>taken|lost) epoch=(?P<epoch>\d+) token=(?P<token>\d+)",
     "join": r"mesh-fail: join node=(?P<node>\S+) epoch=(?P<epoch>\d+) state=(?P<state>asked|accepted|refused)"
             r"( reason=(?P<reason>\S+))?",
 }
@@ -196,6 +199,8 @@ class Rig:
         self.cause = self.began = now()
         self.checks = []
         self.directory = tempfile.mkdtemp(prefix="nekton-rig-")
+        self.register = None  # of candidates
+        self.etcd = None
         self.colours = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
     def scaled(self, seconds):
@@ -309,6 +314,10 @@ class Rig:
                          for name in OBJECTS)
         self.rights = os.path.join(self.directory, "rights")
         pathlib.Path(self.rights).write_text(rights, encoding="ascii")
+        if self.options.fault == "kill-root":
+            self.register = os.path.join(self.directory, "register.db")
+            if self.options.backend == "etcd":
+                self.etcd, self.register = one_etcd.start(pathlib.Path(self.directory))
         self.relay = Relay(self, self.names)
         self.processes.append(self.relay)
         self.advertised = self.relay.addresses()
@@ -316,12 +325,15 @@ class Rig:
     def launch(self, name, key=None, authority=True, join=True):
         arguments = ["--bind", "127.0.0.1:0", "--advertise", self.advertised[name], "--label", LABEL,
                      "--profile", "pair" if len(self.names) == 2 else "lan", "--speed", str(self.speed)]
-        if authority:
+        if authority and self.register:
+            arguments += ["--candidates", ",".join(self.names), "--register", self.register, "--authority-secret",
+                          self.key_file, "--authority-key", self.key, "--capabilities", self.rights]
+        elif authority:
             arguments += ["--authority", "root", "--authority-key", key or self.key, "--capabilities", self.rights]
-        if name == "root":
+        if name == "root" and not self.register:
             arguments += ["--authority-secret", self.key_file, "--store", os.path.join(self.directory, "view.db")]
-        elif join:
-            arguments += ["--join", self.advertised["root"]]
+        elif join and self.agents:
+            arguments += ["--join", self.advertised[next(iter(self.agents))]]
         agent = Agent(self, name, arguments)
         self.processes.append(agent)
         self.must(lambda: agent.info or agent.process.poll() is not None, f"{name} starts")
@@ -533,6 +545,81 @@ class Rig:
         remote = self.use(agent, f"commit {self.staying[0]} isolated")
         self.check(remote["status"] == "no-authority", f"and a commit there ends in {remote['status']}")
 
+    # ---- the authority is whoever of all members holds a lease
+
+    def kill_root(self):
+        store = "etcd" if self.etcd else "an SQLite file"
+        self.step(f"the root starts: alone it takes the seat, in {store}")
+        root = self.launch("root")
+        first = self.expect_row("it has the seat", "seat", root, state="taken", epoch=0)
+        if first is None:
+            raise Failed("nobody is the authority")
+        self.must(lambda: self.homes(root)["epoch"] == 1, "the root writes epoch 1")
+        self.step(f"{', '.join(self.names[1:])} join, candidates as well")
+        for name in self.names[1:]:
+            self.launch(name)
+        everybody = sorted(self.names)
+        formed = self.wait(lambda: all(self.homes(a)["members"] == everybody for a in self.agents.values()), DEADLINE_S)
+        self.check(formed and self.same_tables(everybody), f"all {len(everybody)} hold one view of all")
+        self.epoch = self.homes(root)["epoch"]
+        ready = self.wait(lambda: all(self.standing(a)[0]["mutable"] == 1 for a in self.agents.values()), DEADLINE_S)
+        self.check(ready, f"every member may commit, in epoch {self.epoch}")
+        self.check(len(self.seen("seat", since=0, state="taken")) == 1, "and one alone has the seat")
+        orphans = [h["name"] for h in self.homes(root)["homes"] if h["home"] == "root"]
+        if not orphans:
+            raise Failed("no object is homed at the root")
+
+        self.step(f"the root (pid {root.pid}) is killed: SIGKILL")
+        self.kill("root")
+        killed, since = self.cause, self.first
+        limit = self.scaled(SEAT + WRITE_LEASE) + DEADLINE_S
+        self.wait(lambda: self.seen("seat", since=since, state="taken"), limit)
+        taken = self.seen("seat", since=since, state="taken")
+        if not self.check(len(taken) == 1, "one other member takes the seat"):
+            raise Failed("nobody followed" if not taken else "two followed")
+        seat, heir = taken[0], taken[0].agent
+        self.check(seat["token"] > first["token"] and seat["epoch"] == self.epoch,
+                   f"{heir.name}, under a higher token ({first['token']}, then {seat['token']}), from epoch {self.epoch} on")
+        self.check(seat.at - killed >= self.scaled(SEAT * 0.5),
+                   f"not before the lease of the dead one has run out: after {seat.at - killed:.2f} s")
+        left = everybody[:-1] if everybody[-1] == "root" else [n for n in everybody if n != "root"]
+        alone = self.wait(lambda: all(self.homes(self.agents[n])["members"] == left for n in left), limit)
+        self.check(alone and self.same_tables(left), "all follow: one view without the root, the same homes everywhere")
+        epoch = self.homes(heir)["epoch"]
+        self.check(epoch > self.epoch, f"at a higher epoch: {epoch} after {self.epoch}")
+        moved = [row for row in self.seen("removed", heir, since, node="root")]
+        self.check(len(moved) == 1 and moved[0].at - seat.at >= self.scaled(WRITE_LEASE) - MACHINE_S,
+                   "the new one writes nothing before the leases that the dead one granted have run out")
+        for name in left:
+            if self.agents[name] is not heir:
+                self.expect_row(f"{name} says that the root is lost", "authority", self.agents[name], since=since,
+                                state="lost", root="root", epoch=self.epoch)
+                self.expect_row(f"{name} says whom it follows", "authority", self.agents[name], since=since,
+                                state="restored", root=heir.name)
+        ready = self.wait(lambda: all(self.standing(self.agents[n])[0]["mutable"] == 1 for n in left), DEADLINE_S)
+        self.check(ready, "every member that is left may commit")
+        other = next(self.agents[n] for n in left if self.agents[n] is not heir)
+        row = self.use(other, f"commit {orphans[0]} after")
+        self.check(row["status"] == "served" and row["home"] in left and row["epoch"] == epoch,
+                   f"an object of the root is at {row['home']}, and a commit to it is served in epoch {row['epoch']}")
+
+        self.step("the root is started again")
+        again = self.launch("root")
+        back = self.wait(lambda: all(self.homes(a)["members"] == everybody for a in self.agents.values()), limit)
+        self.check(back and self.same_tables(everybody), f"{heir.name} takes it in: one view of all again")
+        self.check(self.homes(again)["epoch"] > epoch, f"at a higher epoch: {self.homes(again)['epoch']}")
+        ready = self.wait(lambda: all(self.standing(a)[0]["mutable"] == 1 for a in self.agents.values()), DEADLINE_S)
+        self.check(ready, "every member may commit")
+        self.check(len(self.seen("seat", since=0)) == 2, f"the seat stays with {heir.name}")
+        self.check(self.once(), "no epoch was used twice: one digest of each, whoever printed it")
+
+    def once(self):
+        digests = {}
+        for row in self.rows:
+            if row.kind in ("joined", "removed"):
+                digests.setdefault(row["epoch"], set()).add(row["digest"])
+        return len(digests) > 1 and all(len(of) == 1 for of in digests.values())
+
     def no_peer(self):
         self.step("the root starts, and nobody else does")
         root = self.launch("root")
@@ -601,7 +688,7 @@ class Rig:
         try:
             self.first = 0
             self.prepare()
-            {"kill-peer": self.kill_peer, "partition": self.partition, "no-peer": self.no_peer,
+            {"kill-peer": self.kill_peer, "kill-root": self.kill_root, "partition": self.partition, "no-peer": self.no_peer,
              "wrong-authority": self.wrong_authority, "no-route": self.no_route}[self.options.fault]()
             self.show_new()
         except (Failed, subprocess.SubprocessError) as failure:
@@ -610,6 +697,9 @@ class Rig:
         finally:
             for process in self.processes:
                 process.end()
+            if self.etcd is not None:
+                self.etcd.kill()
+                self.etcd.wait()
             shutil.rmtree(self.directory, ignore_errors=True)  # ours alone: made by mkdtemp
         unmet = [what for met, what in self.checks if not met]
         ok = error is None and not unmet
@@ -627,16 +717,22 @@ def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", default=str(default))
     parser.add_argument("--fault", required=True,
-                        choices=("kill-peer", "partition", "no-peer", "wrong-authority", "no-route"))
+                        choices=("kill-peer", "kill-root", "partition", "no-peer", "wrong-authority", "no-route"))
     parser.add_argument("--speed", type=float, default=1)
-    parser.add_argument("--members", type=int, default=2)
+    parser.add_argument("--members", type=int)
+    parser.add_argument("--backend", choices=("sqlite", "etcd"), default="sqlite")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--ignore", choices=sorted(ROWS), help="rows that are not seen: the verdict must not be ok then")
     options = parser.parse_args(arguments)
     if not 1 <= options.speed <= 8:
         parser.error("--speed: must be from 1 to 8")
-    if not 2 <= options.members <= len(NAMES):
-        parser.error(f"--members: must be from 2 to {len(NAMES)}")
+    least = 3 if options.fault == "kill-root" else 2
+    options.members = options.members or least
+    if not least <= options.members <= len(NAMES):
+        parser.error(f"--members: must be from {least} to {len(NAMES)}")
+    if options.backend == "etcd" and shutil.which("etcd") is None:
+        print("rig.sh: etcd is not installed (Debian: etcd-server)", file=sys.stderr)
+        sys.exit(77)
     if not os.access(options.binary, os.X_OK):
         parser.error(f"--binary: cannot run {options.binary}")
     return options

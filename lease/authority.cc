@@ -51,7 +51,7 @@ Duration Authority::ListenLeft(const Tick& now) const {
 
 bool Authority::HasWork(const Tick& now) const {
   const ViewMember* us = view_.Find(self_.name);
-  if (!joining_.empty() || us == nullptr || *us != self_) return true;
+  if (succeeds_ || !joining_.empty() || us == nullptr || *us != self_) return true;
   return std::any_of(holders_.begin(), holders_.end(), [&](const auto& entry) {
     return entry.second.leaving && WaitLeft(now, entry.second) == Duration::zero();
   });
@@ -82,7 +82,7 @@ void Authority::Stored(const Tick& now, std::uint64_t epoch, const absl::Status&
   const View before = std::exchange(view_, std::move(*storing_));
   storing_.reset();
   store_again_ = kNever;
-  inherited_ = false;
+  inherited_ = succeeds_ = false;
   moves_.clear();
   for (const ViewMember& member : before.members) {
     const ViewMember* still = view_.Find(member.name);
@@ -135,7 +135,7 @@ Instant Authority::NextWake() const {
   Instant wake = kNever;
   const Instant listened = Later(now_.boot, ListenLeft(now_));
   const ViewMember* us = view_.Find(self_.name);
-  if (!joining_.empty() || us == nullptr || *us != self_) wake = listened;
+  if (succeeds_ || !joining_.empty() || us == nullptr || *us != self_) wake = listened;
   for (const auto& [name, holder] : holders_) {
     const bool holds_back = settled_ < view_.epoch() && holder.has < view_.epoch();
     if (holder.leaving) wake = std::min(wake, std::max(listened, Later(now_.boot, WaitLeft(now_, holder))));

@@ -59,6 +59,8 @@ class Authority {
   // `self`: the member that it runs in, always in the view.
   Authority(const SigningKey& key, std::string label, LeaseTerms terms, ViewMember self);
 
+  // Before Begin: it follows another member in this role. So it writes a view of its own even if nothing else asks for one.
+  void Succeed() { succeeds_ = true; }
   // First: with what the store holds; epoch 0: nothing yet. DataLoss: the stored view is not ours. Writes a first view.
   absl::Status Begin(const Tick& now, const View& stored, AuthorityOutput& out);
   void Stored(const Tick& now, std::uint64_t epoch, const absl::Status& status, AuthorityOutput& out);
@@ -134,6 +136,7 @@ class Authority {
   Instant store_again_ = kNever;
   bool behind_ = false;
   bool restored_ = false;  // begun from a store
+  bool succeeds_ = false;  // and has not written yet
   bool inherited_ =
       false;  // the view in force is of a life before this one, and so may moves be that we do not know of
   Tick now_;

@@ -205,6 +205,14 @@ void Write(const StoreBehindEvidence& behind, Writer& out) {
 }
 
 template <typename Writer>
+void Write(const SeatEvidence& seat, Writer& out) {
+  out.Begin(kFail, "seat");
+  out.Word("state", seat.taken ? "taken" : "lost");
+  out.Number("epoch", seat.epoch);
+  out.Number("token", seat.token.value);
+}
+
+template <typename Writer>
 void Write(const JoinEvidence& join, Writer& out) {
   out.Begin(kFail, "join");
   out.Text("node", join.node);

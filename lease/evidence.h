@@ -20,6 +20,7 @@
 
 #include "lease/capability.h"
 #include "lease/fence.h"
+#include "lease/fencing_token.h"
 #include "lease/object_gate.h"
 #include "lease/object_id.h"
 #include "lease/view.h"
@@ -135,6 +136,15 @@ struct StoreBehindEvidence {
   std::uint64_t seen = 0;
 };
 
+// A candidate (lease/candidacy.h) became the authority, or is it no longer. The epoch is that of the view it went on from, or
+// held at the end.
+//   mesh-fail: seat state=taken|lost epoch=E token=N
+struct SeatEvidence {
+  bool taken = false;
+  std::uint64_t epoch = 0;
+  FencingToken token;
+};
+
 // A member asked to join. At the authority, and at the member itself when it has the answer.
 //   mesh-fail: join node=<name> epoch=E state=asked|accepted|refused [reason=<words>]
 struct JoinEvidence {
@@ -147,7 +157,8 @@ struct JoinEvidence {
 
 struct Evidence {
   using What = std::variant<PeerEvidence, ViewEvidence, ContactEvidence, DisabledEvidence, AuthorityEvidence, Fence,
-                            ResultEvidence, CountersEvidence, RefusedViewEvidence, StoreBehindEvidence, JoinEvidence>;
+                            ResultEvidence, CountersEvidence, RefusedViewEvidence, StoreBehindEvidence, SeatEvidence,
+                            JoinEvidence>;
   Instant at{};  // when it was decided, by the boot clock
   What what;
 };

@@ -27,7 +27,12 @@ LeaseRoom::LeaseRoom(const LeaseConfig& leases, const Config& config, const Addr
       leases_(config.name, config.generation, leases.terms),
       gate_(config.label, leases.key, &leases_),
       random_(config.seed ^ config.generation ^ kRoomStream) {
-  if (leases.signing.has_value() && leases.authority == config.name) {
+  if (!leases.by_lease()) {
+    authority_ = leases.authority;
+  } else {
+    authority_ = leases.candidates.front();
+  }
+  if (leases.signing.has_value() && !leases.by_lease()) {
     root_ = std::make_unique<ViewRoot>(leases, label_, self_);
   }
 }
@@ -114,7 +119,11 @@ void LeaseRoom::NewLife(const Tick& now, std::uint64_t generation) {
 // --- a member and its authority
 
 // What was asked is asked again soon: an answer that is lost costs no lease.
-void LeaseRoom::Ask(const Tick& now, LeasePeers, LeaseOutput& out) {
+void LeaseRoom::Ask(const Tick& now, LeasePeers peers, LeaseOutput& out) {
+  if (config_.by_lease() && ++silent_ > kSilentMax) {
+    authority_ = NextCandidate(peers);
+    silent_ = 1;
+  }
   LeaseMessage question;
   question.kind = InView() ? Kind::kPing : Kind::kJoin;
   question.nonce = random_.Next();
@@ -124,7 +133,7 @@ void LeaseRoom::Ask(const Tick& now, LeasePeers, LeaseOutput& out) {
   question.head = view_.head;
   if (pings_.size() >= kPingsMax) pings_.pop_front();
   pings_.push_back({question.nonce, leases_.Stamp(now)});
-  Send(config_.authority, question, out);
+  Send(authority_, question, out);
   ++counters_.pings;
   next_ask_ = Later(now.boot, std::min(kAnswerWait, config_.terms.renew_every() / 4));
   if (question.kind == Kind::kJoin && !std::exchange(asked_, true)) {
@@ -132,7 +141,7 @@ void LeaseRoom::Ask(const Tick& now, LeasePeers, LeaseOutput& out) {
   }
 }
 
-void LeaseRoom::OnAnswer(const Tick& now, const LeaseMessage& answer, LeaseOutput& out) {
+void LeaseRoom::OnAnswer(const Tick& now, std::string_view from, const LeaseMessage& answer, LeaseOutput& out) {
   const auto open =
       std::find_if(pings_.begin(), pings_.end(), [&](const OpenPing& p) { return p.nonce == answer.nonce; });
   if (open == pings_.end()) {
@@ -140,6 +149,8 @@ void LeaseRoom::OnAnswer(const Tick& now, const LeaseMessage& answer, LeaseOutpu
     return;
   }
   const Duration sent = open->stamp;
+  silent_ = 0;
+  authority_ = std::string(from);  // whoever answers is it
   pings_.erase(pings_.begin(), open + 1);
   Want(now, answer.epoch);
   const bool renewed = answer.result == Result::kRenewed;
@@ -149,6 +160,7 @@ void LeaseRoom::OnAnswer(const Tick& now, const LeaseMessage& answer, LeaseOutpu
                                                              : std::min(kAnswerWait, config_.terms.renew_every() / 4));
   if (renewed && leases_.Renew(now, sent, answer.epoch, answer.settled)) {
     ++counters_.renewals;
+    answered_by_ = authority_;
     SetContact(now, true, out);
   }
   if (answer.result != Result::kOtherTerms && answer.result != Result::kRefused) return;
@@ -159,8 +171,14 @@ void LeaseRoom::OnAnswer(const Tick& now, const LeaseMessage& answer, LeaseOutpu
 }
 
 void LeaseRoom::NoticeContact(const Tick& now, LeasePeers peers, LeaseOutput& out) {
-  const std::optional<LeasePeer> authority = peers(config_.authority);
-  const bool alive = authority.has_value() && authority->alive;
+  bool alive = IsThere(authority_, peers);
+  if (!alive && config_.by_lease()) {
+    SetContact(now, false, out);
+    authority_ = NextCandidate(peers);
+    silent_ = 0;
+    next_ask_ = now.boot;
+    alive = IsThere(authority_, peers);
+  }
   if (alive == alive_) return;
   alive_ = alive;
   if (alive) next_ask_ = now.boot;
@@ -173,8 +191,8 @@ void LeaseRoom::SetContact(const Tick& now, bool current, LeaseOutput& out) {
   const bool told = current ? std::exchange(contact_lost_, false) : !std::exchange(contact_lost_, true);
   if (!told) return;
   Note(now,
-       ContactEvidence{current, view_.epoch(), config_.authority, leases_.MayCommit(now),
-                       !current && leases_.MayRead(now)},
+       ContactEvidence{current, view_.epoch(), current || answered_by_.empty() ? authority_ : answered_by_,
+                       leases_.MayCommit(now), !current && leases_.MayRead(now)},
        out);
 }
 
@@ -190,13 +208,13 @@ void LeaseRoom::Want(const Tick& now, std::uint64_t epoch) {
 
 // The authority; or, where that has not answered, somebody of the view that we hold.
 std::string LeaseRoom::FetchFrom(LeasePeers peers) {
-  if (fetch_failures_ % 2 == 0 && alive_) return config_.authority;
+  if (fetch_failures_ % 2 == 0 && alive_) return authority_;
   for (int tries = 0; tries < 8 && !view_.members.empty(); ++tries) {
     const ViewMember& some = view_.members[random_.Below(static_cast<std::uint32_t>(view_.members.size()))];
     const std::optional<LeasePeer> peer = peers(some.name);
     if (some.name != self_.name && peer.has_value() && peer->alive) return some.name;
   }
-  return alive_ ? config_.authority : std::string();
+  return alive_ ? authority_ : std::string();
 }
 
 void LeaseRoom::Fetch(const Tick& now, LeasePeers peers, LeaseOutput& out) {

@@ -9,6 +9,10 @@
 //   probes and hears nobody at all believes for long that it is deaf. It is there again with the first renewal after that.
 //   Without it no commit passes, no epoch rises and no home moves here.
 //
+// Where the authority is one of several candidates (lease/candidacy.h) it is none by itself: Seat() makes it one, and whatever
+// ends its mandate makes it a member as all others. Members ask the one that they believe in; who does not answer, or is
+// dead, is followed by the next candidate that is alive, and whoever answers is it.
+//
 // Pure, as the engine (swim/engine.h): time and messages in, LeaseOutput out. Not thread-safe.
 #pragma once
 
@@ -30,6 +34,7 @@
 #include "lease/lease_message.h"
 #include "lease/lease_output.h"
 #include "lease/lease_peers.h"
+#include "lease/mandate.h"
 #include "lease/object_gate.h"
 #include "lease/route_cache.h"
 #include "lease/view.h"
@@ -73,6 +78,18 @@ class LeaseRoom {
   void NewLife(const Tick& now, std::uint64_t generation);
   // We leave, were displaced or expelled: all leases end, and nothing more is asked for.
   void End();
+  bool over() const { return over_; }
+
+  // --- of a candidate (lease_room_seat.cc)
+  // It is the authority now, and goes on from this view. DataLoss: it is none of this authority and group;
+  // FailedPrecondition: after End().
+  absl::Status Seat(const Tick& now, Mandate mandate, const View& view, LeaseOutput& out);
+  void Unseat(const Tick& now, LeaseOutput& out);  // and now no longer; if it is none: nothing
+  // Unseat() if its mandate does not stand now. Before every other input of the same instant.
+  void CheckMandate(const Tick& now, LeaseOutput& out);
+  bool HasMandate(const Tick& now) const { return mandate_.has_value() && mandate_->Stands(now); }
+  // The register says that it is this one.
+  void Believe(const Tick& now, std::string_view name);
 
   // --- what is held
   const View& view() const { return view_; }  // epoch 0: none yet
@@ -83,7 +100,8 @@ class LeaseRoom {
   AuthorityEvidence Standing(const Tick& now) const;
   const LeaseCounters& counters() const { return counters_; }
   CountersEvidence Totals() const;
-  const ViewRoot* root() const { return root_.get(); }  // null: this member is not the authority
+  const ViewRoot* root() const { return root_.get(); }         // null: this member is not the authority
+  const std::string& authority() const { return authority_; }  // whom it asks; of candidates the one it believes in
 
   // --- what is done with it
   Route Find(const ObjectId& object) { return routes_.Find(object); }
@@ -105,7 +123,11 @@ class LeaseRoom {
   };
   static constexpr std::size_t kPingsMax = 16;  // open ones; beyond, the oldest are forgotten
 
+  static constexpr std::uint32_t kSilentMax = 2;  // questions to a candidate before the next one is asked
+
   bool InView() const;
+  bool IsThere(std::string_view name, LeasePeers peers) const;
+  std::string NextCandidate(LeasePeers peers) const;
   void Send(std::string_view to, const LeaseMessage& message, LeaseOutput& out);
   void Note(const Tick& now, Evidence::What what, LeaseOutput& out) {
     out.evidence.push_back({now.boot, std::move(what)});
@@ -114,7 +136,7 @@ class LeaseRoom {
   void Fetch(const Tick& now, LeasePeers peers, LeaseOutput& out);
   std::string FetchFrom(LeasePeers peers);
   void Want(const Tick& now, std::uint64_t epoch);
-  void OnAnswer(const Tick& now, const LeaseMessage& answer, LeaseOutput& out);
+  void OnAnswer(const Tick& now, std::string_view from, const LeaseMessage& answer, LeaseOutput& out);
   void OnQuestion(const Tick& now, const Mail& mail, const LeaseMessage& question, LeasePeers peers, LeaseOutput& out);
   void OnMove(const Tick& now, const LeaseMove& move, LeaseOutput& out);
   void OnFetched(const Tick& now, const Mail& mail, LeaseOutput& out);
@@ -137,7 +159,11 @@ class LeaseRoom {
   HomeLeases leases_;
   RouteCache routes_;
   ObjectGate gate_;
+  std::string authority_;
+  std::string answered_by_;  // the last that renewed our leases
   std::unique_ptr<ViewRoot> root_;
+  std::optional<Mandate> mandate_;  // of a candidate that is it
+  std::uint32_t silent_ = 0;        // questions that the candidate has not answered
   LeaseCounters counters_;
   Random random_;
 

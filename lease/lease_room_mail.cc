@@ -19,7 +19,8 @@ void LeaseRoom::Hear(const Tick& now, const Mail& mail, LeasePeers peers, LeaseO
     return;
   }
   if (mail.id != 0) out.answers.push_back({mail.id, {}});
-  const bool from_authority = mail.member == config_.authority && root_ == nullptr;
+  const bool from_authority =
+      root_ == nullptr && (config_.by_lease() ? config_.IsCandidate(mail.member) : mail.member == config_.authority);
   if (!message.ok() || mail.id != 0) {
     ++counters_.bad_message;
   } else if (root_ != nullptr && (message->kind == Kind::kJoin || message->kind == Kind::kPing)) {
@@ -29,8 +30,10 @@ void LeaseRoom::Hear(const Tick& now, const Mail& mail, LeasePeers peers, LeaseO
     AuthorityOutput authority;
     root_->authority().Moved(now, move.object, move.epoch, mail.member, authority);
     Obey(now, authority, out);
+  } else if (config_.by_lease() && root_ == nullptr && message->kind != Kind::kAnswer && message->kind != Kind::kMove) {
+    // We are not it, and say nothing: the next candidate will be asked.
   } else if (from_authority && message->kind == Kind::kAnswer) {
-    OnAnswer(now, *message, out);
+    OnAnswer(now, mail.member, *message, out);
   } else if (from_authority && message->kind == Kind::kMove) {
     OnMove(now, message->move, out);
   } else {
@@ -67,7 +70,7 @@ void LeaseRoom::OnMove(const Tick& now, const LeaseMove& move, LeaseOutput& out)
   message.kind = Kind::kMoved;
   message.move.object = move.object;
   message.epoch = move.epoch;
-  Send(config_.authority, message, out);
+  Send(authority_, message, out);
 }
 
 void LeaseRoom::Stored(const Tick& now, std::uint64_t epoch, const absl::Status& status, LeasePeers, LeaseOutput& out) {
@@ -81,9 +84,12 @@ void LeaseRoom::Stored(const Tick& now, std::uint64_t epoch, const absl::Status&
 void LeaseRoom::Obey(const Tick& now, AuthorityOutput& authority, LeaseOutput& out) {
   if (authority.store.has_value()) out.store = std::move(authority.store);
   if (authority.announce.has_value()) {
-    Install(now, *authority.announce, out);
-    if (!root_->authority().behind()) leases_.RenewOwn(now, root_->authority().settled());
-    leases_.SetAuthority(true);
+    // A successor begins with the view that it holds already.
+    if (authority.announce->epoch() > view_.epoch()) Install(now, *authority.announce, out);
+    if (!root_->authority().behind()) {
+      leases_.RenewOwn(now, root_->authority().settled());
+      SetContact(now, true, out);
+    }
   }
   for (const LeaseMove& move : authority.moves) Deliver(now, move, out);
   wake_ = std::min(wake_, now.boot);

@@ -7,6 +7,9 @@
 namespace nekton {
 namespace {
 
+constexpr std::uint64_t kSeatStream = 0x73656174;  // of randomness
+// Under which the heads of views are said, whichever candidate says them: each in the place of the one before.
+const std::string kSeatName = "authority";
 constexpr int kRoundsMax = 8;  // of what the room says and hears at once of its own; two are needed
 
 }  // namespace
@@ -23,7 +26,13 @@ absl::StatusOr<Member> Member::Create(const Config& config, const Address& self,
   if (!leases.enabled()) return Member(*std::move(engine), nullptr);
   const bool of_another = stored.epoch() != 0 && !VerifyHead(leases.key, config.label, stored.head);
   if (of_another) return absl::DataLossError("the stored view was not signed by this authority for this group");
-  return Member(*std::move(engine), std::make_unique<LeaseRoom>(leases, config, self, std::move(stored)));
+  Member member(*std::move(engine), std::make_unique<LeaseRoom>(leases, config, self, std::move(stored)));
+  if (leases.by_lease() && leases.IsCandidate(config.name)) {
+    Random random(config.seed ^ config.generation ^ kSeatStream);
+    member.candidacy_ =
+        std::make_unique<Candidacy>(SeatLeaseOf(leases, config), SeatViewKey(config.label), random.Next());
+  }
+  return member;
 }
 
 std::optional<LeasePeer> Member::Peer(std::string_view name) const {
@@ -68,6 +77,11 @@ void Member::Wake(const Tick& now, Outbox& out) {
     // What could be wrong with the store was looked at in Create.
     (void)room_->Begin(now, output);
     Do(now, output, out);
+    if (candidacy_ != nullptr) {
+      CandidacyOutput first;
+      candidacy_->Begin(now, first);
+      Heed(now, first, out);
+    }
   }
   After(now, told, out);
 }
@@ -97,6 +111,7 @@ void Member::Stored(const Tick& now, StoreId id, const absl::Status& status, Out
 
 absl::Status Member::Move(const Tick& now, const ObjectId& object, std::string_view to, Outbox& out) {
   if (room_ == nullptr) return absl::FailedPreconditionError("no authority is configured");
+  if (candidacy_ != nullptr) Contend(now, out);
   LeaseOutput output;
   const absl::Status status = room_->Move(now, object, to, output);
   Do(now, output, out);
@@ -106,7 +121,8 @@ absl::Status Member::Move(const Tick& now, const ObjectId& object, std::string_v
 
 Instant Member::NextWake() const {
   const Instant wake = engine_.NextWake();
-  return room_ == nullptr || wake == kNever || !begun_ ? wake : std::min(wake, room_->NextWake());
+  if (room_ == nullptr || wake == kNever || !begun_) return wake;
+  return std::min({wake, room_->NextWake(), candidacy_ == nullptr ? kNever : candidacy_->NextWake()});
 }
 
 // What the engine has heard for the room, and what the room makes of it and of the time. `told`: so many events were in
@@ -114,6 +130,7 @@ Instant Member::NextWake() const {
 void Member::After(const Tick& now, std::size_t told, Outbox& out) {
   if (room_ == nullptr || !begun_) return Decline(now, out);
   if (engine_.NextWake() == kNever) room_->End();
+  if (candidacy_ != nullptr) Contend(now, out);  // first: nothing is heard as the authority by who is it no longer
   if (engine_.version() != version_) {
     version_ = engine_.version();
     const std::uint64_t generation = engine_.Self()->key.generation;
@@ -147,12 +164,18 @@ void Member::Decline(const Tick& now, Outbox& out) {
 
 void Member::Do(const Tick& now, LeaseOutput& output, Outbox& out) {
   LeaseOutput todo = std::exchange(output, {});
-  if (todo.store.has_value()) out.Add(Outbox::Store{todo.store->epoch(), EncodeView(*todo.store)});
+  if (todo.store.has_value() && candidacy_ == nullptr) {
+    out.Add(Outbox::Store{todo.store->epoch(), EncodeView(*todo.store)});
+  } else if (todo.store.has_value()) {
+    CandidacyOutput stored;
+    candidacy_->Store(now, *std::move(todo.store), stored);
+    Heed(now, stored, out);
+  }
   if (todo.say.has_value()) {
     const auto head = EncodeViewHead(*todo.say);
     const std::string_view bytes(reinterpret_cast<const char*>(head.data()), head.size());
     // Where it does not fit beside what users have said it is said later; who pings hears of it anyway.
-    if (!engine_.SayInner(now, config().name, bytes, out).ok()) room_->NotSaid(now);
+    if (!engine_.SayInner(now, candidacy_ == nullptr ? config().name : kSeatName, bytes, out).ok()) room_->NotSaid(now);
   }
   // A letter that cannot be sent is one that was lost: it is written again.
   for (LeaseOutput::Letter& letter : todo.letters) {

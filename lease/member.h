@@ -6,6 +6,9 @@
 // Outbox::stores() and comes back by Stored(); and what was decided about members, views and homes is evidence(), which
 // the caller clears when it has read it.
 //
+// Where the authority is one of several candidates it stores nothing; each of them asks a register instead. What it asks is in
+// register_requests(), which the caller takes, and each answer comes back by Answered().
+//
 // Without an authority (LeaseConfig) a member is its engine: no byte, no timer and no allocation more.
 #pragma once
 
@@ -13,12 +16,14 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lease/candidacy.h"
 #include "lease/evidence.h"
 #include "lease/lease_config.h"
 #include "lease/lease_room.h"
@@ -44,6 +49,7 @@ class Member {
               Outbox& out);
   void Report(const Tick& now, const Address& about, Trouble trouble, Outbox& out);
   void Stored(const Tick& now, StoreId id, const absl::Status& status, Outbox& out);
+  void Answered(const Tick& now, std::uint64_t id, const RegisterAnswer& answer, Outbox& out);
   void Wake(const Tick& now, Outbox& out);
   absl::Status Order(const Tick& now, const Command& command, Outbox& out);
   void HoldProbes(const Tick& now, bool hold, Outbox& out);
@@ -73,6 +79,9 @@ class Member {
   // Authority::Move. FailedPrecondition: this member is not the authority.
   absl::Status Move(const Tick& now, const ObjectId& object, std::string_view to, Outbox& out);
 
+  // To be taken out by the caller, in this order; a handful at most.
+  std::vector<RegisterRequest>& register_requests() { return register_requests_; }
+
   std::span<const Evidence> evidence() const { return evidence_; }
   std::uint64_t evidence_lost() const { return evidence_lost_; }
   void ClearEvidence() { evidence_.clear(); }
@@ -83,9 +92,16 @@ class Member {
   void Decline(const Tick& now, Outbox& out);
   void Do(const Tick& now, LeaseOutput& output, Outbox& out);
   std::optional<LeasePeer> Peer(std::string_view name) const;
+  // Of a candidate: member_candidacy.cc.
+  void Contend(const Tick& now, Outbox& out);
+  void Heed(const Tick& now, CandidacyOutput& todo, Outbox& out);
 
   Engine engine_;
   std::unique_ptr<LeaseRoom> room_;
+  std::unique_ptr<Candidacy> candidacy_;  // of a candidate; else null
+  bool stood_down_ = false;               // for good
+  std::string believed_;                  // whom the register named last
+  std::vector<RegisterRequest> register_requests_;
   bool begun_ = false;
   std::uint64_t version_ = 0;  // of the table, when our own row was last looked at
   std::vector<Evidence> evidence_;

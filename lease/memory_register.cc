@@ -7,20 +7,20 @@ namespace nekton {
 RegisterAnswer MemoryTable::Read(const std::string& key) const {
   const auto found = entries_.find(key);
   const Entry& entry = found == entries_.end() ? unwritten_ : found->second;
-  if (!entry.value) return {.verdict = Verdict::kYes, .version = kAbsent, .value = {}, .why = {}};
-  return {.verdict = Verdict::kYes, .version = entry.version, .value = *entry.value, .why = {}};
+  if (!entry.value) return {.verdict = RegisterVerdict::kYes, .version = kAbsent, .value = {}, .why = {}};
+  return {.verdict = RegisterVerdict::kYes, .version = entry.version, .value = *entry.value, .why = {}};
 }
 
 RegisterAnswer MemoryTable::Do(const RegisterRequest& request) {
   RegisterAnswer there = Read(request.key);
   if (!request.write) return there;
   if (there.version != request.expected) {
-    there.verdict = Verdict::kNo;
+    there.verdict = RegisterVerdict::kNo;
     return there;
   }
   ++revision_;  // a delete uses one up as well
   entries_[request.key] = {.value = request.value, .version = revision_};
-  return {.verdict = Verdict::kYes, .version = request.value ? revision_ : kAbsent, .value = {}, .why = {}};
+  return {.verdict = RegisterVerdict::kYes, .version = request.value ? revision_ : kAbsent, .value = {}, .why = {}};
 }
 
 void MemoryTable::BeginAfterRestore(std::uint16_t era, Duration longest_lease) {
@@ -65,8 +65,11 @@ void SimRegister::Tell(const std::string& key, Instant when) {
 void SimRegister::Arrive(Flight flight, Instant when) {
   ++load_.requests;
   load_.writes += flight.request.write ? 1U : 0U;
+  if (flight.request.write && Lost(faults_.careless_ppm)) {
+    flight.request.expected = table_.Read(flight.request.key).version;
+  }
   flight.answer = table_.Do(flight.request);
-  if (flight.request.write && flight.answer.verdict == Verdict::kYes) Tell(flight.request.key, when);
+  if (flight.request.write && flight.answer.verdict == RegisterVerdict::kYes) Tell(flight.request.key, when);
   if (Lost(faults_.lose_reply_ppm)) {
     ++load_.lost;
     return;

@@ -45,6 +45,9 @@ class SimRegister {
     Duration delay_max{};
     std::uint32_t lose_request_ppm = 0;
     std::uint32_t lose_reply_ppm = 0;
+    // So many writes of a million are done whatever version they expect: a store that is no compare-and-set, to see that it
+    // is found out.
+    std::uint32_t careless_ppm = 0;
   };
   using Client = std::uint32_t;
   struct Delivery {

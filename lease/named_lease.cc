@@ -145,12 +145,12 @@ void NamedLease::Answer(std::uint64_t id, const RegisterAnswer& answer, const Ti
   CheckHold(out);
   if (pending_ && pending_->id == id) {
     const Pending sent = *std::exchange(pending_, std::nullopt);
-    if (answer.verdict == Verdict::kUnknown) {
+    if (answer.verdict == RegisterVerdict::kUnknown) {
       Backoff();
     } else {
       failures_ = 0;
       retry_at_ = now.boot;
-      if (answer.verdict == Verdict::kYes) {
+      if (answer.verdict == RegisterVerdict::kYes) {
         Yes(sent, answer, out);
       } else {
         Learn(answer, false);
@@ -164,7 +164,7 @@ void NamedLease::Answer(std::uint64_t id, const RegisterAnswer& answer, const Ti
 void NamedLease::Observe(const RegisterAnswer& there, const Tick& now, LeaseOutbox& out) {
   Begin(now);
   CheckHold(out);
-  if (there.verdict == Verdict::kYes) {
+  if (there.verdict == RegisterVerdict::kYes) {
     Learn(there, true);
     Reconcile(out);
   }

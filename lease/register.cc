@@ -4,13 +4,13 @@
 
 namespace nekton {
 
-std::string_view Name(Verdict verdict) {
+std::string_view Name(RegisterVerdict verdict) {
   switch (verdict) {
-    case Verdict::kYes:
+    case RegisterVerdict::kYes:
       return "yes";
-    case Verdict::kNo:
+    case RegisterVerdict::kNo:
       return "no";
-    case Verdict::kUnknown:
+    case RegisterVerdict::kUnknown:
       return "unknown";
   }
   return "?";

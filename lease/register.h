@@ -17,15 +17,15 @@
 namespace nekton {
 
 inline constexpr std::size_t kRegisterKeyMax = 512;
-inline constexpr std::size_t kRegisterValueMax = 16384;
-inline constexpr std::uint64_t kAbsent = 0;  // the version of what is not there
+inline constexpr std::size_t kRegisterValueMax = 1'048'576;  // a view of 10,000 members; etcd takes 1.5 MiB
+inline constexpr std::uint64_t kAbsent = 0;                  // the version of what is not there
 
-enum class Verdict : std::uint8_t {
+enum class RegisterVerdict : std::uint8_t {
   kYes,
   kNo,
   kUnknown,  // the request may have been done, may yet be done, or never
 };
-std::string_view Name(Verdict verdict);
+std::string_view Name(RegisterVerdict verdict);
 
 struct RegisterRequest {
   std::uint64_t id = 0;  // the asker's own
@@ -36,7 +36,7 @@ struct RegisterRequest {
 };
 
 struct RegisterAnswer {
-  Verdict verdict = Verdict::kUnknown;
+  RegisterVerdict verdict = RegisterVerdict::kUnknown;
   // A read's kYes and a write's kNo: what is there. A write's kYes: the new version (kAbsent after a delete), no value.
   std::uint64_t version = kAbsent;
   std::string value;

@@ -96,7 +96,7 @@ class EtcdCluster {
       auto result = answer->get_future();
       probe->CompareAndSet(absl::StrCat("probe", getpid(), "-", i), kAbsent, "x",
                            [answer](RegisterAnswer there) { answer->set_value(std::move(there)); });
-      if (result.get().verdict == Verdict::kYes) return true;
+      if (result.get().verdict == RegisterVerdict::kYes) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
     }
     return false;

@@ -156,7 +156,7 @@ TEST(FieldLease, ARenewalCountsUpToTheBoundaryAndNotANanosecondLater) {
     for (Duration when = 1ms; out.requests.empty(); when += 1ms) lease.Wake(at(when), out);
     const RegisterRequest renewal = out.requests.back();
     const RegisterAnswer there = table.Do(renewal);
-    ASSERT_EQ(there.verdict, Verdict::kYes);
+    ASSERT_EQ(there.verdict, RegisterVerdict::kYes);
     out = {};
     lease.Answer(renewal.id, there, at(after), out);
     EXPECT_EQ(hold->Holds(first, at(after)), kept) << after.count();
@@ -374,7 +374,7 @@ TEST(FieldLease, ALateRenewalKeepsTheLeaseAndAnEndIsToldOnce) {
   request.key = "job";
   request.expected = rig.store.table().Read("job").version;
   request.value = Encode(stolen);
-  ASSERT_EQ(rig.store.table().Do(request).verdict, Verdict::kYes);
+  ASSERT_EQ(rig.store.table().Do(request).verdict, RegisterVerdict::kYes);
   const Instant theft = rig.now;
   rig.RunFor(9s);
   EXPECT_EQ(rig.members[h].Count(kLost), 2u);

@@ -66,8 +66,8 @@ class Log {
   }
   LeaseCallbacks Callbacks() {
     return {.acquired = [this](FencingToken) { Add("acquired"); },
-            .about_to_lose = [this] { Add("about to lose"); },
-            .lost = [this](LossReason reason,
+            .about_to_lose = [this](FencingToken) { Add("about to lose"); },
+            .lost = [this](FencingToken, LossReason reason,
                            const std::string&) { Add(absl::StrCat("lost ", std::string(Name(reason)))); },
             .released = [this](LossReason reason) { Add(absl::StrCat("released ", std::string(Name(reason)))); }};
   }

@@ -220,7 +220,7 @@ class World {
     if (delivery.id == 0) {
       m.lease->Observe(delivery.answer, tick, out);
     } else {
-      if (m.writes.erase(delivery.id) != 0 && delivery.answer.verdict == Verdict::kYes) {
+      if (m.writes.erase(delivery.id) != 0 && delivery.answer.verdict == RegisterVerdict::kYes) {
         m.counted_from = m.own_clock.Longer(tick);
       }
       m.lease->Answer(delivery.id, delivery.answer, tick, out);

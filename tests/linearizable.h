@@ -54,15 +54,15 @@ inline std::string NotLinearizable(std::vector<RegisterOperation> operations) {
   std::map<std::string, RegisterOperation> open;  // that may have been done, by value
   for (const RegisterOperation& o : operations) {
     if (!o.write) continue;
-    if (o.answer.verdict == Verdict::kUnknown) open[o.value] = o;
-    if (o.answer.verdict != Verdict::kYes) continue;
+    if (o.answer.verdict == RegisterVerdict::kUnknown) open[o.value] = o;
+    if (o.answer.verdict != RegisterVerdict::kYes) continue;
     if (!writes.emplace(o.answer.version, Write{o.expected, o.value}).second) {
       return absl::StrCat("version ", o.answer.version, " was given twice");
     }
   }
   // What others saw of writes whose answers were lost makes these done.
   for (RegisterOperation& o : operations) {
-    const bool saw = o.write ? o.answer.verdict == Verdict::kNo : o.answer.verdict == Verdict::kYes;
+    const bool saw = o.write ? o.answer.verdict == RegisterVerdict::kNo : o.answer.verdict == RegisterVerdict::kYes;
     if (!saw || o.answer.version == kAbsent || writes.contains(o.answer.version)) continue;
     const auto done = open.find(o.answer.value);
     if (done == open.end()) return absl::StrCat("\"", o.answer.value, "\" was never written");
@@ -85,8 +85,8 @@ inline std::string NotLinearizable(std::vector<RegisterOperation> operations) {
   };
   std::vector<Point> points;
   for (const RegisterOperation& o : operations) {
-    if (o.answer.verdict == Verdict::kUnknown) continue;
-    const bool wrote = o.write && o.answer.verdict == Verdict::kYes;
+    if (o.answer.verdict == RegisterVerdict::kUnknown) continue;
+    const bool wrote = o.write && o.answer.verdict == RegisterVerdict::kYes;
     if (!wrote && o.answer.version != kAbsent && writes[o.answer.version].value != o.answer.value) {
       return absl::StrCat("version ", o.answer.version, " was seen with another value than was written");
     }

@@ -1,6 +1,7 @@
 #include "tests/member_storm.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -61,17 +62,28 @@ class StormStore final : public ViewStore {
 
 class MemberStorm {
  public:
-  MemberStorm(std::uint64_t seed, BrokenGround ground) : random_(seed), sim_(OptionsOf(seed)) {
+  MemberStorm(std::uint64_t seed, BrokenGround ground, StormAuthority authority)
+      : random_(seed), ground_(ground), by_lease_(authority == StormAuthority::kCandidates), sim_(OptionsOf(seed)) {
+    register_ = std::make_shared<SimRegister>(seed);
+    if (by_lease_) Trouble();
     store_ = std::make_shared<StormStore>(random_, ground, result_);
     Config config = Config::Lan();
     config.seeds = {"10.0.0.1:7946", "10.0.0.2:7946"};
+    if (by_lease_) config.seeds.push_back("10.0.0.3:7946");
     const SimId members = 3 + random_.Below(3);
     for (SimId id = 0; id < members; ++id) {
       SimMemberOptions options;
-      options.leases.authority = "n0";
+      if (by_lease_) {
+        options.leases.candidates = {"n0", "n1", "n2"};
+      } else {
+        options.leases.authority = "n0";
+      }
       options.leases.key = ClusterKey().public_key();
       if (ground == BrokenGround::kNoMargin) options.leases.terms.drift_ppm = 0;
-      if (id == 0) {
+      if (by_lease_ && id < 3) {
+        options.leases.signing = ClusterKey();
+        options.lease_register = register_;
+      } else if (id == 0) {
         options.leases.signing = ClusterKey();
         options.store = store_;
       }
@@ -113,6 +125,29 @@ class MemberStorm {
   Duration Some(Duration below) {
     return Duration(static_cast<Duration::rep>(random_.Unit() * static_cast<double>(below.count())));
   }
+  // Who is the authority, or thinks so, the last one if there are more; kNobody: none is.
+  SimId Root() {
+    if (!by_lease_) return 0;
+    SimId root = kNobody;
+    for (SimId id = 0; id < 3; ++id) {
+      if (sim_.leases(id) != nullptr && sim_.leases(id)->root() != nullptr) root = id;
+    }
+    return root;
+  }
+  // The network of the register: good, bad, or gone for a while.
+  void Trouble() {
+    SimRegister::Faults faults;
+    faults.delay_min = 1ms;
+    faults.delay_max = 20ms;
+    if (!calm_ && random_.Below(3) == 0) {
+      faults.delay_max = Some(12s);
+      faults.lose_request_ppm = random_.Below(400'000);
+      faults.lose_reply_ppm = random_.Below(400'000);
+      ++result_.register_troubles;
+    }
+    if (ground_ == BrokenGround::kNoCompareAndSet) faults.careless_ppm = 300'000;
+    register_->set_faults(faults);
+  }
   SimId Anybody() { return random_.Below(static_cast<std::uint32_t>(sim_.size())); }
   bool Acts(SimId id) const { return sim_.member(id) != nullptr && !sim_.paused(id); }
   void Violated(std::string what) {
@@ -137,13 +172,21 @@ class MemberStorm {
   }
 
   void Fault() {
-    const SimId id = Anybody();
-    switch (random_.Below(9)) {
+    SimId id = Anybody();
+    const SimId root = Root();
+    if (by_lease_ && root != kNobody && random_.Below(3) == 0) id = root;
+    switch (random_.Below(by_lease_ ? 11 : 9)) {
       case 0:
       case 1:
-        return CrashAndRestart(random_.Below(4) == 0 ? 0 : id);
+        return CrashAndRestart(!by_lease_ && random_.Below(4) == 0 ? 0 : id);
       case 2:
         return Freeze(id);
+      case 9:
+        return Trouble();
+      case 10:
+        register_->Restart(Instant(sim_.now() + Some(15s)));
+        ++result_.register_troubles;
+        return;
       case 3: {
         const SimId other = Anybody();
         const bool one_way = random_.Below(2) == 0;
@@ -171,9 +214,9 @@ class MemberStorm {
       }
       default: {
         const int object = static_cast<int>(random_.Below(kObjects));
-        if (!sim_.Move(0, Object(object), sim_.name(id)).ok()) return;
+        if (root == kNobody || !sim_.Move(root, Object(object), sim_.name(id)).ok()) return;
         ++result_.moves;
-        moved_in_ = sim_.leases(0)->view().epoch();
+        moved_in_ = sim_.leases(root)->view().epoch();
         return;
       }
     }
@@ -181,7 +224,7 @@ class MemberStorm {
 
   void CrashAndRestart(SimId id) {
     if (sim_.member(id) == nullptr) return;
-    ++(id == 0 ? result_.authority_crashes : result_.crashes);
+    ++(id == Root() ? result_.authority_crashes : result_.crashes);
     sim_.Crash(id, random_.Below(2) == 0 ? Port::kRefuses : Port::kSilent);
     After(Some(20s), [this, id] { Revive(id); });
   }
@@ -191,7 +234,8 @@ class MemberStorm {
     if (sim_.live(id) || sim_.paused(id)) return;
     if (sim_.member(id) != nullptr) sim_.Crash(id, Port::kRefuses);
     RestartOptions options;
-    options.memory = random_.Below(4) != 0;
+    // Generations that go back are for the failure detector to get over, and for the storms of one authority.
+    options.memory = by_lease_ || random_.Below(4) != 0;
     result_.forgetful_restarts += options.memory ? 0 : 1;
     (void)sim_.Restart(id, options);
   }
@@ -217,6 +261,7 @@ class MemberStorm {
 
   void Calm() {
     calm_ = store_->calm = true;
+    if (by_lease_) Trouble();
     sim_.network().HealAll();
     for (SimId id = 0; id < sim_.size(); ++id) {
       if (sim_.paused(id)) sim_.Resume(id);
@@ -273,8 +318,26 @@ class MemberStorm {
       committers_[id] = epoch;
       result_.committable += epoch != 0 ? 1 : 0;
     }
-    if (changed || (moved_in_ != 0 && sim_.leases(0) != nullptr && sim_.leases(0)->view().epoch() == moved_in_)) {
-      CheckCommits();
+    if (by_lease_) CheckSeat();
+    if (changed || (moved_in_ != 0 && !digests_.empty() && digests_.rbegin()->first == moved_in_)) CheckCommits();
+  }
+
+  // At no instant two that may act as the authority: who could, by its own clock, if it had an input now.
+  void CheckSeat() {
+    SimId sits = kNobody;
+    for (SimId id = 0; id < 3; ++id) {
+      LeaseRoom* room = sim_.leases(id);
+      const bool has_root = room != nullptr && room->root() != nullptr;
+      if (has_root && !seated_[id]) {
+        seated_[id] = true;
+        if (last_seat_ != id) ++result_.successions;
+        last_seat_ = id;
+      }
+      if (!has_root && std::exchange(seated_[id], false) && room != nullptr) ++result_.deposed;
+      if (!has_root || sim_.paused(id) || !room->HasMandate(sim_.Clock(id))) continue;
+      if (sits != kNobody)
+        Violated(absl::StrCat("both ", sim_.name(sits), " and ", sim_.name(id), " are the authority"));
+      sits = id;
     }
   }
 
@@ -328,7 +391,7 @@ class MemberStorm {
   }
 
   bool Healed() {
-    if (sim_.leases(0) == nullptr) return false;
+    if (sim_.leases(0) == nullptr || Root() == kNobody) return false;
     const View& view = sim_.leases(0)->view();
     if (view.members.size() != sim_.size()) return false;
     for (SimId id = 0; id < sim_.size(); ++id) {
@@ -363,10 +426,15 @@ class MemberStorm {
   }
 
   nekton::Random random_;
+  const BrokenGround ground_;
+  const bool by_lease_;
   MemberStormResult result_;
+  std::shared_ptr<SimRegister> register_;
+  std::array<bool, 3> seated_{};
+  SimId last_seat_ = kNobody;
   std::shared_ptr<StormStore> store_;
-  Simulator sim_;
   bool calm_ = false;
+  Simulator sim_;
   std::uint64_t moved_in_ = 0;             // the epoch in which an object was moved last
   std::vector<std::uint64_t> committers_;  // by member: the epoch under which it may commit; 0: it may not
   std::vector<Seen> seen_;
@@ -376,6 +444,8 @@ class MemberStorm {
 
 }  // namespace
 
-MemberStormResult RunMemberStorm(std::uint64_t seed, BrokenGround ground) { return MemberStorm(seed, ground).Run(); }
+MemberStormResult RunMemberStorm(std::uint64_t seed, BrokenGround ground, StormAuthority authority) {
+  return MemberStorm(seed, ground, authority).Run();
+}
 
 }  // namespace nekton

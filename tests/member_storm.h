@@ -13,11 +13,15 @@ namespace nekton {
 // Ways to break what the members rely on, so that the checks can be seen to find it.
 enum class BrokenGround {
   kSound,
-  kWildClocks,      // clocks run wrong by twenty times what is allowed for
-  kNoMargin,        // the clocks run wrong as allowed, but the leases allow for nothing
-  kForgetfulStore,  // the authority's store says that it wrote, and did not
-  kForgedAnswers,   // somebody on the path answers pings in the authority's name
+  kWildClocks,       // clocks run wrong by twenty times what is allowed for
+  kNoMargin,         // the clocks run wrong as allowed, but the leases allow for nothing
+  kForgetfulStore,   // the authority's store says that it wrote, and did not
+  kForgedAnswers,    // somebody on the path answers pings in the authority's name
+  kNoCompareAndSet,  // the register of candidates writes now and then whatever version is expected
 };
+
+// Who is the authority: one member for good, or whoever of three candidates holds the lease.
+enum class StormAuthority { kOne, kCandidates };
 
 struct MemberStormResult {
   std::vector<std::string> violations;  // of which at most ten
@@ -39,10 +43,16 @@ struct MemberStormResult {
   std::uint64_t expulsions = 0;
   std::uint64_t moves = 0;
   std::uint64_t store_failures = 0;
+  // Of candidates: how often one took the seat after another, those that were deposed while they stood still or were cut off
+  // and learnt it themselves, and how often the register was slow or away.
+  std::uint64_t successions = 0;
+  std::uint64_t deposed = 0;
+  std::uint64_t register_troubles = 0;
   bool healed = false;  // in the end all are in one view, and all may commit
   std::string state;    // else what each of them holds
 };
 
-MemberStormResult RunMemberStorm(std::uint64_t seed, BrokenGround ground = BrokenGround::kSound);
+MemberStormResult RunMemberStorm(std::uint64_t seed, BrokenGround ground = BrokenGround::kSound,
+                                 StormAuthority authority = StormAuthority::kOne);
 
 }  // namespace nekton

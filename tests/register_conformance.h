@@ -66,23 +66,23 @@ TEST_P(RegisterConformance, AWriteNeedsTheVersionThatIsThere) {
   Register& r = *register_;
   EXPECT_EQ(ReadNow(r, "k").version, kAbsent);
   const RegisterAnswer made = WriteNow(r, "k", kAbsent, "one");
-  ASSERT_EQ(made.verdict, Verdict::kYes) << made.why;
+  ASSERT_EQ(made.verdict, RegisterVerdict::kYes) << made.why;
   EXPECT_GT(made.version, kAbsent);
   const RegisterAnswer again = WriteNow(r, "k", kAbsent, "two");
-  EXPECT_EQ(again.verdict, Verdict::kNo);
+  EXPECT_EQ(again.verdict, RegisterVerdict::kNo);
   EXPECT_EQ(again.version, made.version);
   EXPECT_EQ(again.value, "one");
-  EXPECT_EQ(WriteNow(r, "k", made.version + 1, "two").verdict, Verdict::kNo);
+  EXPECT_EQ(WriteNow(r, "k", made.version + 1, "two").verdict, RegisterVerdict::kNo);
   const RegisterAnswer changed = WriteNow(r, "k", made.version, std::string("t\0wo", 4));
-  ASSERT_EQ(changed.verdict, Verdict::kYes);
+  ASSERT_EQ(changed.verdict, RegisterVerdict::kYes);
   EXPECT_GT(changed.version, made.version);
   const RegisterAnswer read = ReadNow(r, "k");
-  EXPECT_EQ(read.verdict, Verdict::kYes);
+  EXPECT_EQ(read.verdict, RegisterVerdict::kYes);
   EXPECT_EQ(read.version, changed.version);
   EXPECT_EQ(read.value, std::string("t\0wo", 4));
   EXPECT_EQ(ReadNow(r, "other").version, kAbsent);
   const RegisterAnswer empty = WriteNow(r, "empty", kAbsent, "");
-  ASSERT_EQ(empty.verdict, Verdict::kYes);
+  ASSERT_EQ(empty.verdict, RegisterVerdict::kYes);
   EXPECT_EQ(ReadNow(r, "empty").version, empty.version) << "an empty value is there";
 }
 
@@ -92,16 +92,17 @@ TEST_P(RegisterConformance, NoVersionIsGivenTwiceAlsoAfterADelete) {
   std::uint64_t last = 0;
   for (int i = 0; i < 20; ++i) {
     const RegisterAnswer made = WriteNow(*register_, "k", version, absl::StrCat("v", i));
-    ASSERT_EQ(made.verdict, Verdict::kYes) << made.why;
+    ASSERT_EQ(made.verdict, RegisterVerdict::kYes) << made.why;
     EXPECT_TRUE(seen.insert(made.version).second);
     EXPECT_GT(made.version, last);
     last = version = made.version;
     if (i % 3 != 0) continue;
-    EXPECT_EQ(WriteNow(*register_, "k", version + 7, std::nullopt).verdict, Verdict::kNo) << "a delete compares, too";
+    EXPECT_EQ(WriteNow(*register_, "k", version + 7, std::nullopt).verdict, RegisterVerdict::kNo)
+        << "a delete compares, too";
     const RegisterAnswer deleted = WriteNow(*register_, "k", version, std::nullopt);
-    ASSERT_EQ(deleted.verdict, Verdict::kYes);
+    ASSERT_EQ(deleted.verdict, RegisterVerdict::kYes);
     EXPECT_EQ(ReadNow(*register_, "k").version, kAbsent);
-    EXPECT_EQ(WriteNow(*register_, "k", version, "x").verdict, Verdict::kNo) << "what was deleted is not there";
+    EXPECT_EQ(WriteNow(*register_, "k", version, "x").verdict, RegisterVerdict::kNo) << "what was deleted is not there";
     version = kAbsent;
     if (i == 9) register_ = open_();  // nor does it depend on who remembers
   }
@@ -110,12 +111,12 @@ TEST_P(RegisterConformance, NoVersionIsGivenTwiceAlsoAfterADelete) {
 TEST_P(RegisterConformance, BadRequestsAreNotTakenOnAndSayWhy) {
   Register& r = *register_;
   const RegisterAnswer empty = ReadNow(r, "");
-  EXPECT_EQ(empty.verdict, Verdict::kUnknown);
+  EXPECT_EQ(empty.verdict, RegisterVerdict::kUnknown);
   EXPECT_EQ(empty.why, "key: it is empty");
-  EXPECT_EQ(WriteNow(r, "k", kAbsent, std::string(kRegisterValueMax + 1, 'x')).verdict, Verdict::kUnknown);
-  EXPECT_EQ(WriteNow(r, "k", kAbsent, std::nullopt).verdict, Verdict::kUnknown);
+  EXPECT_EQ(WriteNow(r, "k", kAbsent, std::string(kRegisterValueMax + 1, 'x')).verdict, RegisterVerdict::kUnknown);
+  EXPECT_EQ(WriteNow(r, "k", kAbsent, std::nullopt).verdict, RegisterVerdict::kUnknown);
   EXPECT_EQ(WriteNow(r, std::string(kRegisterKeyMax, 'k'), kAbsent, std::string(kRegisterValueMax, 'x')).verdict,
-            Verdict::kYes);
+            RegisterVerdict::kYes);
 }
 
 // Four writers on connections of their own, and readers: each write expects what was last seen.
@@ -136,15 +137,16 @@ TEST_P(RegisterConformance, ItIsLinearizableUnderConcurrentWriters) {
         o.began = clock++;
         o.answer = o.write ? WriteNow(*mine, "k", version, o.value) : ReadNow(*mine, "k");
         o.ended = clock++;
-        version = o.answer.verdict == Verdict::kUnknown ? version : o.answer.version;
+        version = o.answer.verdict == RegisterVerdict::kUnknown ? version : o.answer.version;
         history.Add(std::move(o));
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   std::vector<RegisterOperation> all = history.Take();
-  const auto done = std::count_if(
-      all.begin(), all.end(), [](const RegisterOperation& o) { return o.write && o.answer.verdict == Verdict::kYes; });
+  const auto done = std::count_if(all.begin(), all.end(), [](const RegisterOperation& o) {
+    return o.write && o.answer.verdict == RegisterVerdict::kYes;
+  });
   EXPECT_GT(done, 20);
   EXPECT_EQ(NotLinearizable(std::move(all)), "");
 }
@@ -165,7 +167,7 @@ TEST_P(RegisterConformance, AnUnknownIsSettledByReadingAgainAndComparingTheNonce
       record[1 + t] = i;
       const RegisterAnswer answer =
           WriteNow(*mine, "n", before.version, absl::StrCat(record[0], " ", record[1], " ", record[2]));
-      bool was_done = answer.verdict == Verdict::kYes;
+      bool was_done = answer.verdict == RegisterVerdict::kYes;
       if (i % 3 == 0) {  // lost
         ++unknown[t];
         std::array<int, 3> now{};
@@ -207,7 +209,7 @@ TEST_P(RegisterConformance, AWatchTellsWhatIsThereAndWhatBecomesOfIt) {
   WriteNow(*other, "unrelated", kAbsent, "x");
   WriteNow(*other, "k", own.version, std::nullopt);
   EXPECT_TRUE(wait_for([](const RegisterAnswer& a) { return a.version == kAbsent; }));
-  for (const RegisterAnswer& a : seen) EXPECT_EQ(a.verdict, Verdict::kYes);
+  for (const RegisterAnswer& a : seen) EXPECT_EQ(a.verdict, RegisterVerdict::kYes);
   r.Unwatch(watch);
 }
 
@@ -216,7 +218,7 @@ TEST_P(RegisterConformance, CallbacksMayCallTheRegisterAndAllAreAnsweredAtTheEnd
   std::promise<void> chained;
   register_->Read("k", [&](const RegisterAnswer&) {
     register_->CompareAndSet("k", kAbsent, "from a callback", [&](const RegisterAnswer& a) {
-      EXPECT_EQ(a.verdict, Verdict::kYes);
+      EXPECT_EQ(a.verdict, RegisterVerdict::kYes);
       chained.set_value();
     });
   });

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Quick, RegisterConformance, testing::Values(kMemory, kS
   std::uint64_t version = ReadNow(*r, "k").version;
   for (;;) {
     const RegisterAnswer answer = WriteNow(*r, "k", version, absl::StrCat("after ", version));
-    if (answer.verdict != Verdict::kYes) _exit(3);
+    if (answer.verdict != RegisterVerdict::kYes) _exit(3);
     version = answer.version;
     if (write(pipe, &version, sizeof version) != sizeof version) _exit(4);
   }
@@ -154,11 +154,11 @@ TEST(SqliteRegisterTest, AnotherThatKeepsTheLockGivesUnknown) {
     absl::StatusOr<SqliteTransaction> lock = SqliteTransaction::Begin(*other);
     ASSERT_TRUE(lock.ok());
     const RegisterAnswer answer = WriteNow(*r, "k", kAbsent, "v");
-    EXPECT_EQ(answer.verdict, Verdict::kUnknown);
+    EXPECT_EQ(answer.verdict, RegisterVerdict::kUnknown);
     EXPECT_THAT(answer.why, HasSubstr("locked"));
     EXPECT_EQ(ReadNow(*r, "k").version, kAbsent) << "a reader needs no lock";
   }
-  EXPECT_EQ(WriteNow(*r, "k", kAbsent, "v").verdict, Verdict::kYes);
+  EXPECT_EQ(WriteNow(*r, "k", kAbsent, "v").verdict, RegisterVerdict::kYes);
 }
 
 // A backup from before somebody took a lease comes back. Nobody can know who holds it: all wait, and versions and tokens
@@ -175,8 +175,8 @@ TEST(SqliteRegisterTest, ARestoredFileHoldsEveryLeaseAndGoesOnAboveTheLostOne) {
   {
     const std::unique_ptr<Register> r = OpenSqlite(options);
     record.holder = "alpha";
-    ASSERT_EQ(WriteNow(*r, "job", kAbsent, Encode(record)).verdict, Verdict::kYes);
-    ASSERT_EQ(WriteNow(*r, "note", kAbsent, "no lease").verdict, Verdict::kYes);
+    ASSERT_EQ(WriteNow(*r, "job", kAbsent, Encode(record)).verdict, RegisterVerdict::kYes);
+    ASSERT_EQ(WriteNow(*r, "note", kAbsent, "no lease").verdict, RegisterVerdict::kYes);
     absl::StatusOr<SqliteFile> file = SqliteFile::Open({.path = lost});
     ASSERT_TRUE(file.ok() && file->Run(absl::StrCat("VACUUM INTO '", backup, "'")).ok());
     for (int i = 0; i < 100; ++i) highest = WriteNow(*r, absl::StrCat("later", i), kAbsent, Encode(record)).version;
@@ -194,7 +194,7 @@ TEST(SqliteRegisterTest, ARestoredFileHoldsEveryLeaseAndGoesOnAboveTheLostOne) {
       EXPECT_FALSE(held->free());
       EXPECT_EQ(held->duration, 20s);
       EXPECT_EQ(held->token.era(), 3);
-      EXPECT_EQ(WriteNow(*r, name, kAbsent, "x").verdict, Verdict::kNo);
+      EXPECT_EQ(WriteNow(*r, name, kAbsent, "x").verdict, RegisterVerdict::kNo);
     }
     EXPECT_EQ(ReadNow(*r, "note").value, "no lease");
     const std::uint64_t version = ReadNow(*r, "later5").version;
@@ -212,7 +212,7 @@ TEST(RegisterWorkerTest, ItsQueueIsBoundedAndWhatDoesNotFitIsAnswered) {
     explicit Slow(std::shared_future<void> go) : go_(std::move(go)) {}
     RegisterAnswer Do(const RegisterRequest&) override {
       go_.wait();
-      return {.verdict = Verdict::kYes, .version = kAbsent, .value = {}, .why = {}};
+      return {.verdict = RegisterVerdict::kYes, .version = kAbsent, .value = {}, .why = {}};
     }
     std::shared_future<void> go_;
   };
@@ -223,38 +223,40 @@ TEST(RegisterWorkerTest, ItsQueueIsBoundedAndWhatDoesNotFitIsAnswered) {
   std::atomic<int> yes{0};
   std::atomic<int> unknown{0};
   for (int i = 0; i < 8; ++i) {
-    r->Read("k", [&](const RegisterAnswer& a) { ++(a.verdict == Verdict::kYes ? yes : unknown); });
+    r->Read("k", [&](const RegisterAnswer& a) { ++(a.verdict == RegisterVerdict::kYes ? yes : unknown); });
   }
   go.set_value();
   while (yes + unknown < 8) std::this_thread::yield();
   EXPECT_GE(yes, 4);
   EXPECT_GE(unknown, 3);
-  EXPECT_EQ(ReadNow(*r, "k").verdict, Verdict::kYes);
+  EXPECT_EQ(ReadNow(*r, "k").verdict, RegisterVerdict::kYes);
 }
 
 // ---- The checker finds what it is for ----
 
 RegisterOperation Op(std::int64_t began, std::int64_t ended, bool write, std::uint64_t expected, std::string value,
-                     Verdict verdict, std::uint64_t version, std::string seen) {
+                     RegisterVerdict verdict, std::uint64_t version, std::string seen) {
   return {began, ended, write, expected, std::move(value), {verdict, version, std::move(seen), ""}};
 }
 
 TEST(LinearizableTest, BadHistoriesAreFound) {
-  const RegisterOperation a = Op(0, 1, true, 0, "a", Verdict::kYes, 5, "");
-  const RegisterOperation b = Op(2, 3, true, 5, "b", Verdict::kYes, 6, "");
-  EXPECT_EQ(NotLinearizable({a, b, Op(4, 5, false, 0, "", Verdict::kYes, 6, "b")}), "");
-  EXPECT_EQ(NotLinearizable({a, b, Op(1, 5, false, 0, "", Verdict::kYes, 5, "a")}), "") << "at the same time";
-  EXPECT_THAT(NotLinearizable({a, b, Op(4, 5, false, 0, "", Verdict::kYes, 5, "a")}), HasSubstr("seen after"));
-  const RegisterOperation later = Op(4, 5, true, 5, "b", Verdict::kYes, 6, "");
-  EXPECT_THAT(NotLinearizable({a, Op(2, 3, false, 0, "", Verdict::kYes, 6, "b"), later}), HasSubstr("before it was"));
-  EXPECT_THAT(NotLinearizable({a, b, Op(2, 4, true, 5, "c", Verdict::kYes, 7, "")}), HasSubstr("two writes"));
-  EXPECT_THAT(NotLinearizable({a, Op(2, 4, true, 0, "c", Verdict::kYes, 5, "")}), HasSubstr("twice"));
-  EXPECT_THAT(NotLinearizable({a, Op(2, 4, false, 0, "", Verdict::kYes, 5, "z")}), HasSubstr("another value"));
-  EXPECT_THAT(NotLinearizable({a, Op(2, 4, false, 0, "", Verdict::kYes, 9, "z")}), HasSubstr("never written"));
-  EXPECT_THAT(NotLinearizable({a, Op(2, 4, true, 5, "z", Verdict::kNo, 5, "a")}), HasSubstr("though it expected"));
-  const RegisterOperation lost = Op(2, 3, true, 5, "l", Verdict::kUnknown, 0, "");
-  EXPECT_EQ(NotLinearizable({a, lost, Op(4, 5, false, 0, "", Verdict::kYes, 7, "l")}), "") << "it was done";
-  EXPECT_EQ(NotLinearizable({a, lost, Op(4, 5, false, 0, "", Verdict::kYes, 5, "a")}), "") << "it was not";
+  const RegisterOperation a = Op(0, 1, true, 0, "a", RegisterVerdict::kYes, 5, "");
+  const RegisterOperation b = Op(2, 3, true, 5, "b", RegisterVerdict::kYes, 6, "");
+  EXPECT_EQ(NotLinearizable({a, b, Op(4, 5, false, 0, "", RegisterVerdict::kYes, 6, "b")}), "");
+  EXPECT_EQ(NotLinearizable({a, b, Op(1, 5, false, 0, "", RegisterVerdict::kYes, 5, "a")}), "") << "at the same time";
+  EXPECT_THAT(NotLinearizable({a, b, Op(4, 5, false, 0, "", RegisterVerdict::kYes, 5, "a")}), HasSubstr("seen after"));
+  const RegisterOperation later = Op(4, 5, true, 5, "b", RegisterVerdict::kYes, 6, "");
+  EXPECT_THAT(NotLinearizable({a, Op(2, 3, false, 0, "", RegisterVerdict::kYes, 6, "b"), later}),
+              HasSubstr("before it was"));
+  EXPECT_THAT(NotLinearizable({a, b, Op(2, 4, true, 5, "c", RegisterVerdict::kYes, 7, "")}), HasSubstr("two writes"));
+  EXPECT_THAT(NotLinearizable({a, Op(2, 4, true, 0, "c", RegisterVerdict::kYes, 5, "")}), HasSubstr("twice"));
+  EXPECT_THAT(NotLinearizable({a, Op(2, 4, false, 0, "", RegisterVerdict::kYes, 5, "z")}), HasSubstr("another value"));
+  EXPECT_THAT(NotLinearizable({a, Op(2, 4, false, 0, "", RegisterVerdict::kYes, 9, "z")}), HasSubstr("never written"));
+  EXPECT_THAT(NotLinearizable({a, Op(2, 4, true, 5, "z", RegisterVerdict::kNo, 5, "a")}),
+              HasSubstr("though it expected"));
+  const RegisterOperation lost = Op(2, 3, true, 5, "l", RegisterVerdict::kUnknown, 0, "");
+  EXPECT_EQ(NotLinearizable({a, lost, Op(4, 5, false, 0, "", RegisterVerdict::kYes, 7, "l")}), "") << "it was done";
+  EXPECT_EQ(NotLinearizable({a, lost, Op(4, 5, false, 0, "", RegisterVerdict::kYes, 5, "a")}), "") << "it was not";
 }
 
 }  // namespace

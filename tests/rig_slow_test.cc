@@ -112,6 +112,23 @@ TEST(RigTest, NoRoute) {
   EXPECT_GE(run.Find("m1", "mesh-route: result"), 0);
 }
 
+// All are candidates: the root is killed, and another member follows at a higher epoch; `backend` keeps the seat.
+void KillRoot(const std::string& backend) {
+  const RigRun run = Rig({"--fault", "kill-root", "--speed", "4", "--backend", backend});
+  if (run.finished.status == 77) GTEST_SKIP() << run.finished.err;
+  ExpectOk(run, 19);
+  const int first = run.Find("root", "mesh-fail: seat state=taken epoch=0 token=1");
+  EXPECT_GE(first, 0);
+  const int m1 = run.Find("m1", "mesh-fail: seat state=taken", std::max(first, 0));
+  const int m2 = run.Find("m2", "mesh-fail: seat state=taken", std::max(first, 0));
+  EXPECT_TRUE((m1 >= 0) != (m2 >= 0)) << "one of them, and one alone";
+  for (const std::string member : {"m1", "m2"}) {
+    EXPECT_GT(run.Find(member, "mesh-fail: removed node=root"), std::max(m1, m2)) << member;
+  }
+}
+TEST(RigTest, KillRootOverSqlite) { KillRoot("sqlite"); }
+TEST(RigTest, KillRootOverEtcd) { KillRoot("etcd"); }
+
 // A group that probes, of more than two.
 TEST(RigTest, PartitionOfThree) {
   const RigRun run = Rig({"--fault", "partition", "--speed", "4", "--members", "3"});

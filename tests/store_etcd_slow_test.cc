@@ -63,7 +63,7 @@ TEST_F(EtcdTest, WhatIsWrongIsNamed) {
   EXPECT_THAT(std::string(OpenEtcdRegister(options).status().message()), HasSubstr("must be http://"));
   options.endpoints = {"http://127.0.0.1:1"};
   const RegisterAnswer answer = ReadNow(*OpenEtcd(options), "k");
-  EXPECT_EQ(answer.verdict, Verdict::kUnknown);
+  EXPECT_EQ(answer.verdict, RegisterVerdict::kUnknown);
   EXPECT_THAT(answer.why, HasSubstr("127.0.0.1:1"));
 }
 
@@ -84,11 +84,11 @@ TEST_F(EtcdTest, WhatWasConfirmedOutlivesAKill) {
     });
     for (int i = 0; !killed || i < 3; ++i) {
       const RegisterAnswer answer = WriteNow(*r, "k", version, absl::StrCat(round, ":", i));
-      if (answer.verdict == Verdict::kUnknown) {
+      if (answer.verdict == RegisterVerdict::kUnknown) {
         ++unknown;
         break;
       }
-      ASSERT_EQ(answer.verdict, Verdict::kYes);
+      ASSERT_EQ(answer.verdict, RegisterVerdict::kYes);
       ASSERT_GT(answer.version, confirmed);
       confirmed = version = answer.version;
     }
@@ -96,8 +96,8 @@ TEST_F(EtcdTest, WhatWasConfirmedOutlivesAKill) {
     cluster.Start(0);
     ASSERT_TRUE(cluster.WaitReady());
     RegisterAnswer there;
-    for (int i = 0; i < 100 && there.verdict != Verdict::kYes; ++i) there = ReadNow(*r, "k");
-    ASSERT_EQ(there.verdict, Verdict::kYes) << there.why;
+    for (int i = 0; i < 100 && there.verdict != RegisterVerdict::kYes; ++i) there = ReadNow(*r, "k");
+    ASSERT_EQ(there.verdict, RegisterVerdict::kYes) << there.why;
     EXPECT_GE(there.version, confirmed);
     confirmed = version = there.version;
   }

@@ -58,6 +58,11 @@ void Driver::Stored(StoreId id, const absl::Status& status) {
   Drain();
 }
 
+void Driver::Answered(std::uint64_t id, const RegisterAnswer& answer) {
+  member_.Answered(clock_(), id, answer, out_);
+  Drain();
+}
+
 absl::Status Driver::Move(const ObjectId& object, std::string_view to) {
   absl::Status status = member_.Move(clock_(), object, to, out_);
   Drain();

@@ -13,6 +13,7 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +36,8 @@ class Driver final : public Transport::Receiver {
   absl::Status Order(const Command& command);
   // A store of TakeStores() has ended.
   void Stored(StoreId id, const absl::Status& status);
+  // And a request of TakeRegisterRequests().
+  void Answered(std::uint64_t id, const RegisterAnswer& answer);
   absl::Status Move(const ObjectId& object, std::string_view to);
   LeaseRoom* leases() { return member_.leases(); }  // null: no authority
   Instant NextWake() const { return member_.NextWake(); }
@@ -45,6 +48,7 @@ class Driver final : public Transport::Receiver {
   void TakeMail(std::vector<Mail>& mail);
   void TakeStores(std::vector<Outbox::Store>& stores);
   void TakeEvidence(std::vector<Evidence>& evidence);
+  std::vector<RegisterRequest> TakeRegisterRequests() { return std::exchange(member_.register_requests(), {}); }
   const Member& member() const { return member_; }
   // Whose datagrams the member refused (bad_* of its counters).
   const SourceTally& refused() const { return refused_; }

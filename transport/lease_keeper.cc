@@ -28,7 +28,12 @@ Tick ReadLeaseClocks() {
 
 LeaseKeeper::LeaseKeeper(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
-LeaseKeeper::~LeaseKeeper() { core_->Stop(); }
+LeaseKeeper::~LeaseKeeper() {
+  core_->Stop();
+  core_->LetGo();
+}
+
+void LeaseKeeper::Stop() { core_->Stop(); }
 
 absl::StatusOr<std::unique_ptr<LeaseKeeper>> LeaseKeeper::Start(std::shared_ptr<Register> over,
                                                                 LeaseKeeperOptions options) {
@@ -56,11 +61,12 @@ absl::StatusOr<LeaseHandle> LeaseKeeper::Acquire(const std::string& name, const 
 
 absl::StatusOr<LeaseHandle> LeaseKeeper::AcquireWithin(const std::string& name, const LeaseOptions& options,
                                                        Duration timeout, LeaseCallbacks callbacks) {
-  if (core_->OnCallbackThread()) {
+  if (core_->MustNotWait()) {
     return absl::FailedPreconditionError("AcquireWithin: it would block the thread that callbacks come from");
   }
   absl::StatusOr<LeaseHandle> handle = Acquire(name, options, std::move(callbacks));
   if (!handle.ok() || core_->WaitHeld(*handle->client_, timeout)) return handle;
+  if (core_->stopped()) return absl::CancelledError("AcquireWithin: the keeper was stopped");
   return absl::DeadlineExceededError(absl::StrCat("AcquireWithin: \"", name, "\" is another's"));
 }
 
@@ -98,7 +104,7 @@ void LeaseHandle::Release() {
 
 absl::Status LeaseHandle::ReleaseWithin(Duration timeout) {
   if (client_ == nullptr) return absl::FailedPreconditionError("ReleaseWithin: the handle is empty");
-  if (core_->OnCallbackThread()) {
+  if (core_->MustNotWait()) {
     return absl::FailedPreconditionError("ReleaseWithin: it would block the thread that callbacks come from");
   }
   Release();

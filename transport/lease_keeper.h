@@ -31,6 +31,9 @@ struct LeaseKeeperOptions {
   std::uint64_t generation = 0;  // of this life of it; 0: the wall clock's nanoseconds
   std::int64_t drift_ppm = kDriftPpm;
   std::size_t leases_max = 4096;
+  // Says that the thread which asks must not wait: the blocking forms are refused there, as they are in callbacks. Empty: any
+  // other may. (A Node names its own: transport/node.h.)
+  std::function<bool()> must_not_wait = nullptr;
 };
 
 // NamedLeaseOptions has the meaning; 0: the default there.
@@ -45,8 +48,8 @@ struct LeaseOptions {
 
 struct LeaseCallbacks {
   std::function<void(FencingToken)> acquired;
-  std::function<void()> about_to_lose;
-  std::function<void(LossReason, const std::string& by)> lost;
+  std::function<void(FencingToken)> about_to_lose;
+  std::function<void(FencingToken, LossReason, const std::string& by)> lost;
   std::function<void(LossReason)> released;  // kNone, or kUnsettled: it ends by itself. Once after each Release
 };
 
@@ -56,18 +59,21 @@ class LeaseKeeper {
  public:
   // InvalidArgument names the field.
   static absl::StatusOr<std::unique_ptr<LeaseKeeper>> Start(std::shared_ptr<Register> over, LeaseKeeperOptions options);
+  ~LeaseKeeper();  // Stop()
   // All holds end; what is held is released, without waiting for the answer. No callback begins after this, and it waits
-  // for the one that runs, unless it is called there.
-  ~LeaseKeeper();
+  // for the one that runs, unless it is called there. Any thread, any number of times. Who waits in a blocking form gets
+  // Cancelled.
+  void Stop();
 
   // Contends from now on, and again after every loss, until the handle is released or gone. AlreadyExists while another
   // handle of this keeper contends for the same name; ResourceExhausted at leases_max; InvalidArgument.
   absl::StatusOr<LeaseHandle> Acquire(const std::string& name, const LeaseOptions& options, LeaseCallbacks callbacks);
-  // The same, and waits until it is held. DeadlineExceeded: it is not contended for any more. Not in callbacks.
+  // The same, and waits until it is held. DeadlineExceeded: it is not contended for any more. Not in callbacks, nor where
+  // LeaseKeeperOptions::must_not_wait.
   absl::StatusOr<LeaseHandle> AcquireWithin(const std::string& name, const LeaseOptions& options, Duration timeout,
                                             LeaseCallbacks callbacks = {});
-  // The failure detector has committed this member as INACTIVE: those that wait for its leases look at the records now.
-  // It shortens no wait.
+  // The failure detector suspects this member, or holds it for INACTIVE: those that wait for its leases look at the records
+  // now. It shortens no wait.
   void HolderInactive(const std::string& holder);
 
   class Core;

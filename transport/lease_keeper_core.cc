@@ -36,15 +36,26 @@ void LeaseKeeper::Core::Stop() {
   work_.notify_all();
   events_.notify_all();
   changed_.notify_all();
-  driver_.join();
-  if (OnCallbackThread()) {
-    teller_.detach();
-  } else {
-    teller_.join();
+  {
+    const std::lock_guard lock(driver_mutex_);
+    if (driver_.joinable()) driver_.join();
+    // Here, and not with the core: a callback of the register's may be the last to let go of that, and on the register's own
+    // thread it must not end.
+    register_.reset();
   }
-  // Here, and not with the core: a callback of the register's may be the last to let go of that, and on the register's own
-  // thread it must not end.
-  register_.reset();
+  if (OnCallbackThread()) return;
+  const std::lock_guard lock(teller_mutex_);
+  if (teller_.joinable()) teller_.join();
+}
+
+// Inside a callback: the thread owns what it still touches.
+void LeaseKeeper::Core::LetGo() {
+  if (teller_.joinable()) teller_.detach();
+}
+
+bool LeaseKeeper::Core::stopped() {
+  const std::lock_guard lock(mutex_);
+  return stopped_;
 }
 
 // ---- Calls of users ----
@@ -377,10 +388,10 @@ void LeaseKeeper::Core::Call(Lock& lock, const std::shared_ptr<Client>& client, 
       if (to.acquired) to.acquired(event.token);
       break;
     case LeaseEventKind::kAboutToLose:
-      if (to.about_to_lose) to.about_to_lose();
+      if (to.about_to_lose) to.about_to_lose(event.token);
       break;
     case LeaseEventKind::kLost:
-      if (to.lost) to.lost(event.reason, event.by);
+      if (to.lost) to.lost(event.token, event.reason, event.by);
       break;
     case LeaseEventKind::kReleased:
       if (to.released) to.released(event.reason);

@@ -44,6 +44,8 @@ class LeaseKeeper::Core : public std::enable_shared_from_this<Core> {
   Core(std::shared_ptr<Register> over, LeaseKeeperOptions options);
   void Begin();
   void Stop();
+  void LetGo();  // after Stop(), and once: its keeper goes
+  bool stopped();
 
   absl::StatusOr<std::shared_ptr<Client>> Acquire(const std::string& name, const LeaseOptions& options,
                                                   LeaseCallbacks callbacks);
@@ -52,6 +54,7 @@ class LeaseKeeper::Core : public std::enable_shared_from_this<Core> {
   void Forget(Client& client);  // waits for its callback
   void RaiseAbove(const Client& client, FencingToken token);
   bool OnCallbackThread() const { return std::this_thread::get_id() == teller_id_.load(); }
+  bool MustNotWait() const { return OnCallbackThread() || (options_.must_not_wait && options_.must_not_wait()); }
   // False at the deadline.
   bool WaitHeld(const Client& client, Duration timeout);
   std::optional<LossReason> WaitReleased(const Client& client, Duration timeout);
@@ -130,7 +133,10 @@ class LeaseKeeper::Core : public std::enable_shared_from_this<Core> {
   std::set<std::pair<Instant, std::uint64_t>> due_;
 
   std::atomic<std::thread::id> teller_id_{};
+  // The driver waits for nobody, so anybody may wait for it. The teller may itself be in Stop().
+  std::mutex driver_mutex_;
   std::thread driver_;
+  std::mutex teller_mutex_;
   std::thread teller_;
 };
 

@@ -73,6 +73,8 @@ void Node::Impl::Stop() {
     const std::lock_guard lock(loop_mutex_);
     if (loop_thread_.joinable()) loop_thread_.join();
   }
+  // After all for which a callback of a lease may wait has ended.
+  if (keeper != nullptr) keeper->Stop();
   if (delivery->OnDispatcher()) return;  // a callback of ours: its thread ends when it returns
   const std::lock_guard lock(delivery_mutex_);
   if (delivery_thread_.joinable()) delivery_thread_.join();
@@ -88,8 +90,10 @@ Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Node::~Node() = default;
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions options) {
-  absl::StatusOr<NodePlan> plan =
-      PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store), std::move(options.keys));
+  const std::int64_t drift_ppm = options.leases.terms.drift_ppm;
+  std::shared_ptr<Register> lease_register = std::move(options.lease_register);
+  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store),
+                                           std::move(options.keys), lease_register);
   if (!plan.ok()) return plan.status();
   plan->make_transport = std::move(options.transport);
   if (options.event_queue == 0) return absl::InvalidArgumentError("event_queue = 0: must be at least 1");
@@ -104,13 +108,16 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(Config config, NodeOptions opt
   (*core)->mail().SetBound(options.mail_queue);
   (*core)->SetEvidenceHandler(std::move(options.evidence));
   auto impl = std::make_unique<Impl>(std::move(delivery), *std::move(core));
+  if (absl::Status status = impl->KeepLeases(std::move(lease_register), drift_ppm); !status.ok()) return status;
   if (absl::Status status = impl->StartThreads(*std::move(loop)); !status.ok()) return status;
   return std::unique_ptr<Node>(new Node(std::move(impl)));
 }
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config config, NodeOptions options) {
-  absl::StatusOr<NodePlan> plan =
-      PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store), std::move(options.keys));
+  const std::int64_t drift_ppm = options.leases.terms.drift_ppm;
+  std::shared_ptr<Register> lease_register = std::move(options.lease_register);
+  absl::StatusOr<NodePlan> plan = PlanNode(std::move(config), std::move(options.leases), std::move(options.view_store),
+                                           std::move(options.keys), lease_register);
   if (!plan.ok()) return plan.status();
   plan->make_transport = std::move(options.transport);
   if (loop == nullptr) return absl::InvalidArgumentError("loop = null");
@@ -123,7 +130,9 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Attach(uv_loop_t* loop, Config confi
   (*core)->mail().SetBound(options.mail_queue);
   (*core)->SetEvidenceHandler(std::move(options.evidence));
   delivery->DispatchHere();
-  return std::unique_ptr<Node>(new Node(std::make_unique<Impl>(std::move(delivery), *std::move(core))));
+  auto impl = std::make_unique<Impl>(std::move(delivery), *std::move(core));
+  if (absl::Status status = impl->KeepLeases(std::move(lease_register), drift_ppm); !status.ok()) return status;
+  return std::unique_ptr<Node>(new Node(std::move(impl)));
 }
 
 MembersView Node::Members() const { return impl_->delivery->view(); }

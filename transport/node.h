@@ -38,6 +38,7 @@
 #include "lease/lease_config.h"
 #include "lease/lease_counters.h"
 #include "lease/object_gate.h"
+#include "lease/register.h"
 #include "lease/route_cache.h"
 #include "lease/view_store.h"
 #include "phi/time.h"
@@ -48,6 +49,7 @@
 #include "swim/event.h"
 #include "swim/member_explanation.h"
 #include "transport/join_report.h"
+#include "transport/lease_keeper.h"
 #include "transport/log.h"
 #include "transport/members_view.h"
 #include "transport/resolver.h"
@@ -78,6 +80,9 @@ struct NodeOptions {
   std::shared_ptr<ViewStore> view_store = nullptr;
   // Is told what was decided about members, views and homes, as handlers are; empty: nobody. At most 4,096 wait for it.
   std::function<void(const Evidence&)> evidence = nullptr;
+  // Where named leases are held (AcquireLease), and where candidates find out which of them is the authority
+  // (LeaseConfig::candidates, which need it); null: there are none. Several nodes of one process may share it.
+  std::shared_ptr<Register> lease_register = nullptr;
 };
 
 // What is to be done with a request for an object, and by which lease.
@@ -302,6 +307,27 @@ class Node {
   // Of the authority: moves an object to another member for as long as the view lasts (Authority::Move).
   absl::Status MoveAsync(ObjectId object, std::string to, std::function<void(const absl::Status&)> done = nullptr);
   absl::Status Move(ObjectId object, std::string to, Duration timeout = std::chrono::seconds(1));
+
+  // Named leases (transport/lease_keeper.h has what they promise), held under this member's name in
+  // NodeOptions::lease_register, with the drift of NodeOptions::leases.terms. That the failure detector suspects a holder or
+  // holds it for INACTIVE is a hint to those who wait for it: they look at the record at once, and wait no shorter for it.
+  //
+  // Their callbacks come one at a time from a thread of their own, so neither a slow event handler nor a blocked loop of yours
+  // delays what is told of a lease; everything may be called there, but what blocks for a lease. Stop() releases what is
+  // held, without waiting for the register, and waits for the callback that runs, also with Attach; a LeaseHandle may
+  // outlive the node, and says no from then on. Two callbacks that wait for each other (a handle is destroyed in an event
+  // handler, while a callback of that very lease stops the node) wait for ever.
+
+  // Contends from now on, and again after every loss, until the handle is released or gone. Errors: LeaseKeeper::Acquire's;
+  // FailedPrecondition: there is no register, or the node is stopped; InvalidArgument: the name is the one by which
+  // candidates find the authority. Legal everywhere.
+  absl::StatusOr<LeaseHandle> AcquireLeaseAsync(const std::string& name, const LeaseOptions& options = {},
+                                                LeaseCallbacks callbacks = {});
+  // The same, and waits until it is held. DeadlineExceeded: it is another's, and not contended for any more. Cancelled: the
+  // node was stopped. FailedPrecondition inside a callback or on the loop's thread; LeaseHandle::ReleaseWithin is refused
+  // there, too.
+  absl::StatusOr<LeaseHandle> AcquireLease(const std::string& name, const LeaseOptions& options, Duration timeout,
+                                           LeaseCallbacks callbacks = {});
 
   // Ends the node without a goodbye. Any thread, any state, any number of times, also two threads at once. When it has
   // returned no callback is running (but the one that called it) and none will come. Start: the loop's thread is gone.

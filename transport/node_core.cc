@@ -72,6 +72,7 @@ NodeCore::NodeCore(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve, std:
                    bool dispatch, std::unique_ptr<Transport> transport, Member member, const Address& advertised)
     : config_(std::move(plan.config)),
       has_leases_(plan.leases.enabled()),
+      by_candidates_(plan.leases.by_lease()),
       advertised_(advertised),
       dispatch_(dispatch),
       loop_(loop),
@@ -82,7 +83,9 @@ NodeCore::NodeCore(uv_loop_t* loop, NodePlan plan, ResolveFunction resolve, std:
       driver_(std::move(member), *transport_, ReadClocks),
       resolver_(std::make_unique<Resolver>(std::move(resolve), [this] { Poke(); })),
       seeds_(config_, *resolver_),
-      view_store_(std::move(plan.view_store)) {}
+      view_store_(std::move(plan.view_store)),
+      register_(std::move(plan.lease_register)),
+      register_mail_(std::make_shared<RegisterMail>(&async_)) {}
 
 absl::Status NodeCore::OpenHandles() {
   // The first of them can fail, the others cannot.
@@ -211,6 +214,7 @@ void NodeCore::OnAsync() {
   // The bound was checked when they came in.
   if (absl::Status status = seeds_.Add(seeds); !status.ok()) Log(LogLevel::kError, std::string(status.message()));
   for (const auto& [id, status] : stored) driver_.Stored(id, status);
+  HearRegister();
   for (CallOfLoop& call : calls) {
     call.work(driver_);
     if (call.told) told_.push_back(std::move(call.told));
@@ -327,6 +331,7 @@ void NodeCore::Flush() {
     flushed_changes_ = driver_.changes();
     Publish();
     WriteViews();
+    AskRegister();
     driver_.TakeMail(incoming_);
     if (!incoming_.empty()) mail_->Hand(incoming_, driver_);
   } while (driver_.changes() != flushed_changes_);
@@ -396,6 +401,11 @@ void NodeCore::Notice(const Event& event) {
     case EventKind::kRejoined:
     case EventKind::kMaintenance:
       return Log(LogLevel::kInfo, Describe(event));
+    case EventKind::kSuspected:
+    case EventKind::kFailed:
+    case EventKind::kLeft:
+      if (on_doubt_ && event.member != nullptr) on_doubt_(event.member->name);
+      return;
     case EventKind::kJoinResult: {
       if (event.address.port == 0) return;  // a name that does not resolve: said where it was found out
       if (join_codes_.size() >= kRemembered) join_codes_.clear();
@@ -433,6 +443,7 @@ void NodeCore::Close() {
   const std::vector<NodeJoins::Done> dropped_joins = joins_.TakeAll();  // the user's code, too
   told_.clear();
   mail_->Close();
+  register_mail_->Close();
   EndWriting();
   resolver_.reset();
   transport_->Close([this] { PartClosed(); });

@@ -35,6 +35,7 @@
 #include "transport/driver.h"
 #include "transport/node_joins.h"
 #include "transport/node_mail.h"
+#include "transport/node_register_mail.h"
 #include "transport/node_setup.h"
 #include "transport/resolver.h"
 #include "transport/seal_transport.h"
@@ -75,9 +76,13 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   void RequestClose();  // in a turn of the loop
   Numbers numbers() const;
   const Config& config() const { return config_; }
-  bool has_leases() const { return has_leases_; }  // an authority is configured
+  bool has_leases() const { return has_leases_; }        // an authority is configured
+  bool by_candidates() const { return by_candidates_; }  // namely one of several
   // Before its loop runs. Called where all callbacks are.
   void SetEvidenceHandler(std::function<void(const Evidence&)> handler);
+  // Before its loop runs; called on the loop's thread with the name of a member that is SUSPECT, INACTIVE or gone, and must
+  // not block.
+  void SetDoubtHandler(std::function<void(const std::string&)> handler) { on_doubt_ = std::move(handler); }
   std::shared_ptr<const HeldView> held_view() const;
   std::vector<std::pair<std::string, std::uint64_t>> LeaseNumbers() const;  // none without an authority
   NodeMail& mail() { return *mail_; }
@@ -117,6 +122,8 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   void Publish();
   // Views, homes and leases: node_core_leases.cc.
   void WriteViews();
+  void AskRegister();
+  void HearRegister();
   void PublishLeases();
   void EndWriting();
   void Notice(const Event& event);
@@ -129,6 +136,7 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
 
   const Config config_;
   const bool has_leases_;
+  const bool by_candidates_;
   const Address advertised_;
   const bool dispatch_;
   uv_loop_t* const loop_;
@@ -164,9 +172,12 @@ class NodeCore : public std::enable_shared_from_this<NodeCore>, private Transpor
   std::vector<Outbox::Store> stores_;
   std::vector<Evidence> evidence_;
   std::function<void(const Evidence&)> on_evidence_;
+  std::function<void(const std::string&)> on_doubt_;
   const std::shared_ptr<std::atomic<std::size_t>> evidence_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
   const std::shared_ptr<ViewStore> view_store_;
   std::shared_ptr<StoreWorker> store_worker_;  // from the first write on
+  const std::shared_ptr<Register> register_;   // of a candidate; else null
+  std::shared_ptr<RegisterMail> register_mail_;
   MembersView view_;
   std::uint64_t lookups_ = 0;
   std::uint64_t lookups_failed_ = 0;

@@ -37,6 +37,23 @@ void NodeCore::WriteViews() {
   }
 }
 
+// Calls of a register never block.
+void NodeCore::AskRegister() {
+  for (RegisterRequest& request : driver_.TakeRegisterRequests()) {
+    if (register_ == nullptr) continue;
+    auto done = [mail = register_mail_, id = request.id](RegisterAnswer answer) { mail->Put(id, std::move(answer)); };
+    if (request.write) {
+      register_->CompareAndSet(std::move(request.key), request.expected, std::move(request.value), std::move(done));
+    } else {
+      register_->Read(std::move(request.key), std::move(done));
+    }
+  }
+}
+
+void NodeCore::HearRegister() {
+  for (const auto& [id, answer] : register_mail_->Take()) driver_.Answered(id, answer);
+}
+
 // A loop of our own waits for a write that is under way, so that the store is free when the node is stopped. The user's
 // does not: the worker then goes with its last piece of work.
 void NodeCore::EndWriting() {

@@ -4,6 +4,7 @@
 //   node_calls.cc    calls that its loop's thread makes for others
 //   node_letters.cc  messages and requests to other members
 //   node_leases.cc   views, homes and leases
+//   node_named_leases.cc  named leases
 //   node_keys.cc     the keys that seal its frames
 #pragma once
 
@@ -118,8 +119,13 @@ class Node::Impl {
                                                const RequestOptions& options, bool reliable);
   absl::StatusOr<std::vector<std::byte>> Wait(std::string_view what, absl::StatusOr<NodeMail::Errand> errand);
 
+  // Named leases over this register; null: none. Before the loop runs.
+  absl::Status KeepLeases(std::shared_ptr<Register> over, std::int64_t drift_ppm);
+  absl::Status CheckLeaseName(const std::string& name) const;
+
   const std::shared_ptr<Delivery> delivery;
   const std::shared_ptr<NodeCore> core;
+  std::shared_ptr<LeaseKeeper> keeper;  // null: no register
 
  private:
   // The loop's thread waits for nobody, so anybody may wait for it. The delivery thread may itself be in Stop().

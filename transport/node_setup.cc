@@ -44,7 +44,7 @@ absl::Status FindKeys(const Config& config, Keyring* keys) {
 }  // namespace
 
 absl::StatusOr<NodePlan> PlanNode(Config config, LeaseConfig leases, std::shared_ptr<ViewStore> view_store,
-                                  Keyring keys) {
+                                  Keyring keys, std::shared_ptr<Register> lease_register) {
   std::string mistakes;
   const auto add = [&mistakes](absl::string_view mistake) {
     absl::StrAppend(&mistakes, mistakes.empty() ? "" : "\n", mistake);
@@ -55,7 +55,11 @@ absl::StatusOr<NodePlan> PlanNode(Config config, LeaseConfig leases, std::shared
   if (const absl::Status status = config.Validate(); !status.ok()) add(status.message());
   if (const absl::Status status = FindKeys(config, &keys); !status.ok()) add(status.message());
   for (const std::string& mistake : ProblemsOf(leases, config)) add(mistake);
-  if (leases.signing.has_value() && view_store == nullptr) {
+  if (leases.by_lease() && leases.signing.has_value() && lease_register == nullptr) {
+    add("lease_register: a candidate for the authority needs one");
+  }
+  if (leases.by_lease() && view_store != nullptr) add("view_store: the view of candidates is kept in their register");
+  if (!leases.by_lease() && leases.signing.has_value() && view_store == nullptr) {
     add("view_store: the authority needs one, to go on from after a restart");
   }
   const absl::StatusOr<Address> bind = Address::Parse(config.bind);
@@ -79,7 +83,8 @@ absl::StatusOr<NodePlan> PlanNode(Config config, LeaseConfig leases, std::shared
     config.seed |= config.seed == 0 ? 1 : 0;
   }
   NodePlan plan{std::move(config), *bind, std::move(keys), nullptr, std::move(leases)};
-  if (plan.leases.signing.has_value()) {
+  if (plan.leases.by_lease() && plan.leases.signing.has_value()) plan.lease_register = std::move(lease_register);
+  if (plan.leases.signing.has_value() && !plan.leases.by_lease()) {
     absl::StatusOr<View> stored = view_store->Read();
     if (!stored.ok()) return stored.status();
     plan.view_store = std::move(view_store);

@@ -9,7 +9,7 @@ namespace nekton {
 namespace {
 
 RegisterAnswer Unknown(std::string why) {
-  return {.verdict = Verdict::kUnknown, .version = kAbsent, .value = {}, .why = std::move(why)};
+  return {.verdict = RegisterVerdict::kUnknown, .version = kAbsent, .value = {}, .why = std::move(why)};
 }
 
 class LocalBackend final : public RegisterBackend {
@@ -125,7 +125,7 @@ void RegisterWorker::Serve(Lock& lock) {
     queue_.pop_front();
     lock.unlock();
     RegisterAnswer answer = backend_->Do(waiting.request);
-    const bool wrote = waiting.request.write && answer.verdict == Verdict::kYes;
+    const bool wrote = waiting.request.write && answer.verdict == RegisterVerdict::kYes;
     waiting.done(std::move(answer));
     lock.lock();
     look_ = look_ || wrote;
@@ -145,7 +145,7 @@ void RegisterWorker::Look(Lock& lock) {
       RegisterRequest request;
       request.key = key;
       answer = backend_->Do(request);
-      failed = failed || answer.verdict != Verdict::kYes;
+      failed = failed || answer.verdict != RegisterVerdict::kYes;
     }
   }
   lock.lock();
@@ -155,7 +155,7 @@ void RegisterWorker::Look(Lock& lock) {
   std::vector<std::pair<std::shared_ptr<Changed>, const RegisterAnswer*>> calls;
   for (auto& [number, watched] : watches_) {
     const auto found = there.find(watched.key);
-    if (found == there.end() || found->second.verdict != Verdict::kYes) continue;
+    if (found == there.end() || found->second.verdict != RegisterVerdict::kYes) continue;
     if (watched.told == found->second.version) continue;
     watched.told = found->second.version;
     calls.emplace_back(watched.changed, &found->second);

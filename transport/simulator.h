@@ -31,6 +31,7 @@
 
 #include "absl/status/status.h"
 #include "lease/member.h"
+#include "lease/memory_register.h"
 #include "lease/view_store.h"
 #include "phi/time.h"
 #include "swim/address.h"
@@ -64,6 +65,9 @@ struct SimMemberOptions {
   LeaseConfig leases = {};  // its group's authority (lease/lease_config.h); by default none
   // Where it keeps its view, if it is that; its machine's, so that it outlives the process. Null: a store in memory.
   std::shared_ptr<ViewStore> store = nullptr;
+  // Of a candidate for the authority (LeaseConfig::candidates), which needs one; of all of them the same. Of this simulator
+  // alone. Its faults may be changed at any time.
+  std::shared_ptr<SimRegister> lease_register = nullptr;
   std::vector<SealKey> keys = {};  // with Config::sealing: the first seals. Config::key_file is not looked at
 };
 

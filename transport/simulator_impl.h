@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,10 @@ class Simulator::Impl final : private SimStreams::World {
     std::size_t held_bytes = 0;           // of the datagrams among them
     std::vector<Address> seeds;           // ordered in this life
     std::vector<std::string> seed_hosts;  // "host:port" that are looked up again
+    // Of its register: answers that wait while it is paused, and as whom it asks, in this life.
+    std::vector<std::pair<std::uint64_t, RegisterAnswer>> answers;
+    SimRegister::Client register_client = 0;
+    std::uint32_t register_life = 0;
 
     bool blocked() const {  // paused, but its timers run on
       return paused && (pause.kind == PauseOptions::Kind::kBlocked || pause.kind == PauseOptions::Kind::kProber);
@@ -93,6 +98,7 @@ class Simulator::Impl final : private SimStreams::World {
     input(*process.member, process.clock.At(now_), out);
     Reschedule(process);
     if (!process.member->evidence().empty()) TakeEvidence(process);
+    if (!process.member->register_requests().empty()) AskRegister(process);
     if (!out.empty()) Drain(process, out);
     out.Clear();
     GiveBack(with_events);
@@ -101,6 +107,12 @@ class Simulator::Impl final : private SimStreams::World {
   void Over(Process& process);  // the member is silent for ever
   void Reschedule(Process& process);
   void Release(Process& process);  // what a pause kept
+
+  // simulator_register.cc: of candidates.
+  void AskRegister(Process& process);
+  void ScheduleRegister(const std::shared_ptr<SimRegister>& lease_register);
+  void TurnRegister(const std::shared_ptr<SimRegister>& lease_register, Instant due);
+  void HearRegister(Process& process);  // what waited
 
   // simulator.cc: time, addresses, observing.
   Process& At(SimId id) const;
@@ -176,6 +188,9 @@ class Simulator::Impl final : private SimStreams::World {
 
   std::vector<SimId> owners_;  // of the default addresses, by their number
   absl::flat_hash_map<Address, SimId> other_owners_;
+  // The clients of registers: a member in one of its lives. When the registers have something to do, which is scheduled.
+  std::vector<std::pair<SimId, std::uint32_t>> register_clients_;
+  std::map<std::shared_ptr<SimRegister>, Instant> registers_;
   std::vector<std::function<void()>> actions_;
   std::vector<std::uint32_t> free_actions_;
   // One per depth of calls from callbacks; without events, and with.

@@ -159,6 +159,7 @@ void Simulator::Impl::Release(Process& process) {
     }
   }
   if (goes_on() && !process.paused) HoldProbes(process, false);  // its prober looks at the clock before it reads
+  if (goes_on() && !process.paused) HearRegister(process);
   for (const std::uint32_t slot : inbox) {
     if (goes_on()) {
       Arrive(slot, process);  // which keeps it, if a callback has paused the member again

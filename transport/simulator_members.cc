@@ -83,7 +83,7 @@ absl::Status Simulator::Impl::Start(SimId id, std::uint64_t generation) {
   config.seed += process.life * 0x9e3779b97f4a7c15;  // each life has its own luck
   const LeaseConfig& leases = process.options.leases;
   absl::StatusOr<View> stored = View();
-  if (leases.signing.has_value()) stored = process.options.store->Read();
+  if (leases.signing.has_value() && !leases.by_lease()) stored = process.options.store->Read();
   if (!stored.ok()) return stored.status();
   std::shared_ptr<Seal> seal;
   if (config.sealing != Sealing::kOff) {
@@ -150,6 +150,7 @@ void Simulator::Impl::Stop(Process& process, SimState state, Port port) {
   for (const std::uint32_t slot : process.held) flights_.Free(slot);
   process.inbox.clear();
   process.held.clear();
+  process.answers.clear();
   process.inbox_bytes = process.held_bytes = 0;
   streams_.Stop(process.id, process.life, port == Port::kRefuses);
 }

@@ -72,7 +72,7 @@ Json PutOf(const std::string& key, const std::string& value) {
 Json DeleteOf(const std::string& key) { return {{"request_delete_range", {{"key", Base64(key)}}}}; }
 
 RegisterAnswer There(const Json& range) {
-  RegisterAnswer answer{.verdict = Verdict::kYes, .version = kAbsent, .value = {}, .why = {}};
+  RegisterAnswer answer{.verdict = RegisterVerdict::kYes, .version = kAbsent, .value = {}, .why = {}};
   const Json& kv = At(Field(range, "kvs"), 0);
   if (kv.is_null()) return answer;
   answer.version = Number(kv, "mod_revision");
@@ -81,7 +81,7 @@ RegisterAnswer There(const Json& range) {
 }
 
 RegisterAnswer Unknown(std::string why) {
-  return {.verdict = Verdict::kUnknown, .version = kAbsent, .value = {}, .why = std::move(why)};
+  return {.verdict = RegisterVerdict::kUnknown, .version = kAbsent, .value = {}, .why = std::move(why)};
 }
 
 Transfer::Transfer(const EtcdOptions& options, std::size_t endpoint, const std::string& path, const Json& body,

@@ -211,13 +211,13 @@ class EtcdRegister final : public Register {
     if (!request.write) return etcd::There(json);
     const Json& succeeded = etcd::Field(json, "succeeded");
     if (succeeded.is_boolean() && succeeded.get<bool>()) {
-      return {.verdict = Verdict::kYes,
+      return {.verdict = RegisterVerdict::kYes,
               .version = request.value ? Number(etcd::Field(json, "header"), "revision") : kAbsent,
               .value = {},
               .why = {}};
     }
     RegisterAnswer there = etcd::There(etcd::Field(etcd::At(etcd::Field(json, "responses"), 0), "response_range"));
-    there.verdict = Verdict::kNo;
+    there.verdict = RegisterVerdict::kNo;
     return there;
   }
 

@@ -26,7 +26,7 @@ INSERT INTO nekton_register_state VALUES (1, 0, NULL, 0) ON CONFLICT DO NOTHING;
 constexpr std::uint16_t kEraMax = 32767;  // a revision is a signed number here
 
 RegisterAnswer Unknown(const absl::Status& status) {
-  return {.verdict = Verdict::kUnknown, .version = kAbsent, .value = {}, .why = std::string(status.message())};
+  return {.verdict = RegisterVerdict::kUnknown, .version = kAbsent, .value = {}, .why = std::string(status.message())};
 }
 
 class SqliteBackend final : public RegisterBackend {
@@ -101,7 +101,7 @@ class SqliteBackend final : public RegisterBackend {
       if (!row.ok()) return row.status();
       from = &unwritten_;
     }
-    RegisterAnswer answer{.verdict = Verdict::kYes, .version = kAbsent, .value = {}, .why = {}};
+    RegisterAnswer answer{.verdict = RegisterVerdict::kYes, .version = kAbsent, .value = {}, .why = {}};
     const bool there = *row && !from->IsNull(0);
     if (there) {
       answer.value = from->Bytes(0);
@@ -120,7 +120,7 @@ class SqliteBackend final : public RegisterBackend {
     absl::StatusOr<RegisterAnswer> there = Read(request.key);
     if (!there.ok()) return there;
     if (there->version != request.expected) {
-      there->verdict = Verdict::kNo;
+      there->verdict = RegisterVerdict::kNo;
       return there;
     }
     const absl::StatusOr<std::int64_t> revision = NextRevision();
@@ -130,7 +130,7 @@ class SqliteBackend final : public RegisterBackend {
     if (absl::Status committed = transaction->Commit(); !committed.ok()) return committed;
     At(SqlitePhase::kCommitted);
     wrote_ = true;
-    return RegisterAnswer{.verdict = Verdict::kYes,
+    return RegisterAnswer{.verdict = RegisterVerdict::kYes,
                           .version = request.value ? static_cast<std::uint64_t>(*revision) : kAbsent,
                           .value = {},
                           .why = {}};

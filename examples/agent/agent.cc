@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +34,11 @@
 #include "examples/agent/words.h"
 #include "swim/event_json.h"
 #include "transport/node.h"
+#ifdef NEKTON_HAS_ETCD
+#include "transport/store_etcd_register.h"
+#endif
 #ifdef NEKTON_HAS_SQLITE
+#include "transport/store_sqlite_register.h"
 #include "transport/store_sqlite_view.h"
 #endif
 
@@ -58,6 +63,27 @@ absl::StatusOr<std::shared_ptr<ViewStore>> OpenStore(const std::string& path) {
 #else
   return absl::UnimplementedError(absl::StrCat("--store ", path, ": this program was built without SQLite"));
 #endif
+}
+
+absl::StatusOr<std::shared_ptr<Register>> OpenRegister(const std::string& where) {
+  absl::StatusOr<std::unique_ptr<Register>> opened =
+      absl::UnimplementedError(absl::StrCat("--register ", where, ": this program was built without it"));
+  if (where.rfind("http", 0) == 0) {
+#ifdef NEKTON_HAS_ETCD
+    EtcdOptions options;
+    options.endpoints = absl::StrSplit(where, ',');
+    options.timeout = std::chrono::milliseconds(500);  // below a third of the shortest lease
+    opened = OpenEtcdRegister(std::move(options));
+#endif
+  } else {
+#ifdef NEKTON_HAS_SQLITE
+    SqliteRegisterOptions options;
+    options.path = where;
+    opened = OpenSqliteRegister(options);
+#endif
+  }
+  if (!opened.ok()) return opened.status();
+  return std::shared_ptr<Register>(*std::move(opened));
 }
 
 int Fail(std::string_view what) {
@@ -153,6 +179,11 @@ absl::Status Agent::Start() {
     absl::StatusOr<std::shared_ptr<ViewStore>> store = OpenStore(options_.store);
     if (!store.ok()) return store.status();
     options.view_store = *std::move(store);
+  }
+  if (!options_.lease_register.empty()) {
+    absl::StatusOr<std::shared_ptr<Register>> opened = OpenRegister(options_.lease_register);
+    if (!opened.ok()) return opened.status();
+    options.lease_register = *std::move(opened);
   }
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(std::move(config), std::move(options));
   if (!node.ok()) return node.status();

@@ -1,5 +1,6 @@
 #include "examples/agent/agent_options.h"
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "examples/agent/arguments.h"
 #include "examples/agent/keys.h"
 #include "examples/agent/speed.h"
@@ -40,9 +42,13 @@ Runs one member of a group and prints every event with its cause, one a line.
   --probing PROBING     random (default): every other member in turn; staggered: five fixed ones, whose observers take
                         turns, so that no crash goes unprobed for longer than a period
   --authority NAME      the member that writes the membership view and grants leases; without it there are none
+  --candidates A,B,...  instead: the members of which one is it, whoever holds a lease; when it dies another follows
   --authority-key KEY   its public key (nekton keygen), 64 hexadecimal digits
   --authority-secret FILE, --store FILE
                         of that member alone: its secret (nekton keygen), and where it keeps its view
+  --authority-secret FILE, --register WHERE
+                        of every candidate: the same secret, and where the lease and the view are: an SQLite file that all
+                        of them reach (on one machine), or http://HOST:PORT of an etcd, several with commas between them
   --capabilities FILE   lines of `nekton capability`: the objects that stat, get, commit, replay and homes are about
   --evidence            prints every decision about members, the view and homes as a row of its own
   --speed K             all times of the protocol divided by K, 1 to 8 (default 1); the same in all members
@@ -82,6 +88,11 @@ struct Named {
 
 void DeclareLeases(Arguments* arguments, AgentOptions* options, Named* named) {
   arguments->Text("authority", &options->leases.authority);
+  arguments->Each("candidates", [options](std::string_view names) {
+    for (const absl::string_view name : absl::StrSplit(Absl(names), ',')) options->leases.candidates.emplace_back(name);
+    return absl::OkStatus();
+  });
+  arguments->Text("register", &options->lease_register);
   arguments->Text("authority-key", &named->key);
   arguments->Text("authority-secret", &named->secret);
   arguments->Text("store", &options->store);
@@ -98,16 +109,21 @@ void DeclareLeases(Arguments* arguments, AgentOptions* options, Named* named) {
 absl::Status FinishLeases(const Named& named, AgentOptions* options) {
   LeaseConfig& leases = options->leases;
   leases.terms = AtSpeed(leases.terms, named.speed);
+  leases.seat = Duration(std::llround(static_cast<double>(leases.seat.count()) / named.speed));
   if (!leases.enabled()) {
-    const bool any =
-        !named.key.empty() || !named.secret.empty() || !options->store.empty() || !named.capabilities.empty();
+    const bool any = !named.key.empty() || !named.secret.empty() || !options->store.empty() ||
+                     !named.capabilities.empty() || !options->lease_register.empty();
     return any ? absl::InvalidArgumentError("--authority is missing") : absl::OkStatus();
   }
   const absl::StatusOr<PublicKey> key = ParsePublicKey(named.key);
   if (!key.ok()) return absl::InvalidArgumentError(absl::StrCat("--authority-key ", key.status().message()));
   leases.key = *key;
-  if (named.secret.empty() != options->store.empty()) {
-    return absl::InvalidArgumentError("--authority-secret and --store belong together");
+  const std::string& kept = leases.by_lease() ? options->lease_register : options->store;
+  const std::string& other = leases.by_lease() ? options->store : options->lease_register;
+  if (named.secret.empty() != kept.empty() || !other.empty()) {
+    return absl::InvalidArgumentError(leases.by_lease()
+                                          ? "--authority-secret and --register belong together, without --store"
+                                          : "--authority-secret and --store belong together, without --register");
   }
   if (!named.secret.empty()) {
     const absl::StatusOr<SigningKey> secret = ReadKeyFile(named.secret);

@@ -16,7 +16,8 @@ struct AgentOptions {
   Config config;            // valid
   Duration join_timeout{};  // 0: none
   LeaseConfig leases;
-  std::string store;  // the file of the authority's view
+  std::string store;           // the file of the authority's view
+  std::string lease_register;  // of a candidate: an SQLite file, or the URLs of an etcd
   Rights rights;
   bool evidence = false;
   bool json = false;

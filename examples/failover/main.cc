@@ -208,9 +208,14 @@ int Run() {
   callbacks.acquired = [](nekton::FencingToken token) {
     Say({{"event", "acquired"}, {"token", nekton::ToString(token)}});
   };
-  callbacks.about_to_lose = [] { Say({{"event", "about-to-lose"}}); };
-  callbacks.lost = [](nekton::LossReason reason, const std::string& by) {
-    Say({{"event", "lost"}, {"reason", std::string(nekton::Name(reason))}, {"by", by}});
+  callbacks.about_to_lose = [](nekton::FencingToken token) {
+    Say({{"event", "about-to-lose"}, {"token", nekton::ToString(token)}});
+  };
+  callbacks.lost = [](nekton::FencingToken token, nekton::LossReason reason, const std::string& by) {
+    Say({{"event", "lost"},
+         {"token", nekton::ToString(token)},
+         {"reason", std::string(nekton::Name(reason))},
+         {"by", by}});
   };
   callbacks.released = [](nekton::LossReason) { Say({{"event", "released"}}); };
   absl::StatusOr<nekton::LeaseHandle> lease = (*keeper)->Acquire(kLease, lasting, callbacks);
