@@ -292,17 +292,5 @@ TEST(OptInTest, WithAnAuthorityOnlyWhatTheFormatsSayGrows) {
   EXPECT_NEAR(frames(with) / frames(without), 1.0, 0.15);
 }
 
-// The same seed is the same run: what a member without an authority does depends on nothing that leases add.
-TEST(OptInTest, TermsAloneChangeNothing) {
-  const auto run = [](Duration write) {
-    LeaseTerms terms;
-    terms.write = write;
-    Cluster c({.nodes = 6, .seed = 9, .authority = false, .terms = terms});
-    c.RunFor(30s);
-    return std::pair(c.sim().Fingerprint(), c.sim().counters().bytes_sent);
-  };
-  EXPECT_EQ(run(6s), run(12s));
-}
-
 }  // namespace
 }  // namespace nekton
