@@ -1,9 +1,10 @@
-// What leases cost: to acquire, to renew, to ask, and to write under a fence, per backend. etcd runs as one node on loopback
+// What leases cost: to acquire, to renew, to ask, to sign, and to write under a fence, per backend. etcd runs as one node on loopback
 // and is left out where it is not installed. SQLite and etcd wait for the disk: the numbers are of the machine's.
 #include <benchmark/benchmark.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -11,11 +12,16 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lease/fenced_resource.h"
+#include "lease/fetched_view.h"
+#include "lease/lease_answer.h"
 #include "lease/memory_register.h"
 #include "lease/named_lease.h"
+#include "lease/view_history.h"
 #include "tests/etcd_server.h"
 #include "transport/lease_keeper.h"
 #include "transport/register_worker.h"
@@ -244,6 +250,56 @@ void BM_NamedLeaseRenewal(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_NamedLeaseRenewal);
+
+// What the authority's signature adds to each answer to a ping: to make it, and to look at it.
+LeaseMessage Renewed() {
+  LeaseMessage answer;
+  answer.kind = LeaseMessage::Kind::kAnswer;
+  answer.nonce = 0x1234567890abcdef;
+  answer.epoch = answer.settled = 17;
+  return answer;
+}
+constexpr LeaseTerms kTerms;
+constexpr AnswerTo kTo{"alpha", 1'767'225'600'000, kTerms.write, kTerms.drift_ppm};
+
+void BM_SignAnswer(benchmark::State& state) {
+  const SigningKey key(std::array<std::byte, 32>{});
+  const LeaseMessage answer = Renewed();
+  for (auto _ : state) benchmark::DoNotOptimize(SignAnswer(key, "group", kTo, answer));
+}
+BENCHMARK(BM_SignAnswer)->Unit(benchmark::kMicrosecond);
+
+void BM_VerifyAnswer(benchmark::State& state) {
+  const SigningKey key(std::array<std::byte, 32>{});
+  LeaseMessage answer = Renewed();
+  answer.signature = SignAnswer(key, "group", kTo, answer);
+  for (auto _ : state) {
+    if (!VerifyAnswer(key.public_key(), "group", kTo, answer)) state.SkipWithError("refused");
+  }
+}
+BENCHMARK(BM_VerifyAnswer)->Unit(benchmark::kMicrosecond);
+
+// Of a view of so many members: the difference of a removal is made, written, read and applied; and how large it is
+// beside the whole.
+void BM_ViewDelta(benchmark::State& state) {
+  const SigningKey key(std::array<std::byte, 32>{});
+  std::vector<ViewMember> members;
+  for (int i = 0; i < state.range(0); ++i) members.push_back({absl::StrCat("member-", i), 1, {}});
+  const View before = SignView(key, "group", 4, members);
+  members.pop_back();
+  const View after = SignView(key, "group", 5, members);
+  ViewHistory history;
+  history.Add(before, after);
+  std::size_t bytes = 0;
+  for (auto _ : state) {
+    const std::vector<std::byte> written = EncodeFetched(*history.Since(4, before.head.digest, after));
+    bytes = written.size();
+    if (!Apply(before, std::get<ViewDelta>(*DecodeFetched(written))).ok()) state.SkipWithError("refused");
+  }
+  state.counters["bytes"] = static_cast<double>(bytes);
+  state.counters["whole"] = static_cast<double>(EncodeFetched(after).size());
+}
+BENCHMARK(BM_ViewDelta)->Arg(100)->Arg(10'000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace nekton

@@ -13,10 +13,12 @@ std::vector<Fence> HomeLeases::Install(const View& view) {
   std::vector<Fence> fences;
   if (view.epoch() <= epoch()) return fences;
   const bool was_member = member_;
+  // In one that we never held moves may have ended, and we may have been out.
+  const bool missed = view.epoch() != epoch() + 1;
   const ViewMember* us = view.Find(self_);
   member_ = us != nullptr && us->generation == generation_;
   if (!member_) Void();
-  if (!was_member || view.ends_moves) settle_from_ = view.epoch();
+  if (!was_member || missed || view.ends_moves) settle_from_ = view.epoch();
   homes_ = Homes(view);
   members_.clear();
   for (const ViewMember& member : view.members) members_.push_back(member.name);

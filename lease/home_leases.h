@@ -7,8 +7,9 @@
 //
 // A view that takes a member in makes it home to objects whose old home may not have that view yet; and so does one that
 // ends moves. A member that is removed has no write lease any more when the view without it is signed (lease/authority.h);
-// so only newcomers, and all after such a view, have to wait: until the authority says with a renewal that the view is
-// *settled*, that is, known to all who could still commit under an older one. Reads do not wait.
+// so only newcomers, all after such a view, and who missed the view before it and cannot know, have to wait: until the
+// authority says with a renewal that the view is *settled*, that is, known to all who could still commit under an older
+// one. Reads do not wait.
 //
 // Not thread-safe.
 #pragma once

@@ -102,9 +102,11 @@ bool ReadBody(ByteReader& reader, LeaseMessage& message) {
       message.settled = reader.Fixed<std::uint64_t>();
       message.result = static_cast<Result>(reader.Fixed<std::uint8_t>());
       message.text = std::string(reader.Text(reader.Fixed<std::uint8_t>()));
+      ReadArray(reader, message.signature.bytes);
       return message.result <= Result::kRefused && message.text.size() <= LeaseMessage::kTextMax;
     case Kind::kFetch:
       message.epoch = reader.Fixed<std::uint64_t>();
+      ReadArray(reader, message.digest.bytes);
       return true;
     case Kind::kMove:
       return ReadMove(reader, message.move);
@@ -139,9 +141,11 @@ std::vector<std::byte> Encode(const LeaseMessage& message) {
       writer.Fixed(message.settled);
       writer.Fixed(static_cast<std::uint8_t>(message.result));
       writer.Text(Cut(message.text, LeaseMessage::kTextMax));
+      writer.Array(message.signature.bytes);
       break;
     case Kind::kFetch:
       writer.Fixed(message.epoch);
+      writer.Array(message.digest.bytes);
       break;
     case Kind::kMove:
       WriteMove(message.move, writer);

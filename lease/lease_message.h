@@ -21,7 +21,7 @@ struct LeaseMessage {
     kJoin = 1,    // to the authority: I am in no view; take me in
     kPing = 2,    // to the authority: this is the view that I hold; renew my leases
     kAnswer = 3,  // of the authority, to both
-    kFetch = 4,   // a request: the view, if yours is newer than this epoch. Answer: a view as EncodeView writes it
+    kFetch = 4,   // a request: the view, if yours is newer than mine. Answer: lease/fetched_view.h
     kMove = 5,    // of the authority: an object has another home
     kMoved = 6,   // to the authority: I have that move
   };
@@ -42,10 +42,12 @@ struct LeaseMessage {
   PublicKey key;              // join: whose views the sender believes
   ViewHead head;              // ping
   std::uint64_t epoch = 0;    // answer: of the view in force; fetch: of the sender's view; moved: of the move
+  ViewDigest digest;          // fetch: of the sender's view; zeros: the whole view is asked for, and no difference
   std::uint64_t settled = 0;  // answer: up to here views are settled
   Result result = Result::kRenewed;
-  std::string text;  // answer: of a refusal; at most kTextMax bytes
-  LeaseMove move;    // move; of moved the object and the epoch
+  std::string text;     // answer: of a refusal; at most kTextMax bytes
+  Signature signature;  // answer: lease/lease_answer.h
+  LeaseMove move;       // move; of moved the object and the epoch
 };
 
 std::vector<std::byte> Encode(const LeaseMessage& message);

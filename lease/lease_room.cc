@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lease/fetched_view.h"
+#include "lease/lease_answer.h"
 
 namespace nekton {
 
@@ -148,6 +150,12 @@ void LeaseRoom::OnAnswer(const Tick& now, std::string_view from, const LeaseMess
     ++counters_.stray_answers;
     return;
   }
+  // Whoever forges one must not be able to take the ping from the true answer either.
+  const AnswerTo to{self_.name, self_.generation, config_.terms.write, config_.terms.drift_ppm};
+  if (!VerifyAnswer(config_.key, label_, to, answer)) {
+    ++counters_.forged_answers;
+    return;
+  }
   const Duration sent = open->stamp;
   silent_ = 0;
   authority_ = std::string(from);  // whoever answers is it
@@ -228,9 +236,18 @@ void LeaseRoom::Fetch(const Tick& now, LeasePeers peers, LeaseOutput& out) {
   LeaseMessage question;
   question.kind = Kind::kFetch;
   question.epoch = view_.epoch();
+  if (!fetch_whole_) question.digest = view_.head.digest;
   fetching_ = ++last_request_;
   ++counters_.fetches;
   out.questions.push_back({fetching_, std::move(from), Encode(question)});
+}
+
+// To who asks: how our view differs from its own, if we remember that one and it is worth it. Empty: ours is no newer.
+std::vector<std::byte> LeaseRoom::Fetched(const LeaseMessage& question) const {
+  if (view_.epoch() <= question.epoch) return {};
+  std::optional<ViewDelta> delta = history_.Since(question.epoch, question.digest, view_);
+  if (!delta.has_value() || delta->changes.size() >= view_.members.size()) return EncodeFetched(view_);
+  return EncodeFetched(*std::move(delta));
 }
 
 void LeaseRoom::OnFetched(const Tick& now, const Mail& mail, LeaseOutput& out) {
@@ -240,16 +257,28 @@ void LeaseRoom::OnFetched(const Tick& now, const Mail& mail, LeaseOutput& out) {
     ++fetch_failures_;
     return;
   }
-  next_fetch_ = now.boot;
-  absl::StatusOr<View> view = DecodeView(mail.body);
-  if (view.ok() && view->epoch() <= view_.epoch()) return;  // another one was quicker
-  if (!view.ok() || !VerifyHead(config_.key, label_, view->head)) {
+  counters_.fetched_bytes += mail.body.size();
+  const bool is_delta = IsDelta(mail.body);
+  const absl::StatusOr<FetchedView> fetched = DecodeFetched(mail.body);
+  const ViewHead head = fetched.ok() ? HeadOf(*fetched) : ViewHead();
+  if (fetched.ok() && head.epoch <= view_.epoch()) {  // it did not need to answer
     ++fetch_failures_;
-    next_fetch_ = Later(now.boot, kFetchAgain);
-    const auto reason = view.ok() ? RefusedViewEvidence::Reason::kBadSignature : RefusedViewEvidence::Reason::kBadBody;
-    return Refuse(now, reason, view.ok() ? view->head : ViewHead(), out);
+    return;
   }
-  Install(now, *view, out);
+  const bool ours = fetched.ok() && VerifyHead(config_.key, label_, head);
+  absl::StatusOr<View> view = absl::DataLossError("not what the authority signed");
+  if (ours) view = is_delta ? Apply(view_, std::get<ViewDelta>(*fetched)) : std::get<View>(*fetched);
+  if (view.ok()) {
+    next_fetch_ = now.boot;
+    counters_.deltas += is_delta ? 1 : 0;
+    return Install(now, *view, out);
+  }
+  ++fetch_failures_;
+  fetch_whole_ = fetch_whole_ || is_delta;
+  next_fetch_ = Later(now.boot, kFetchAgain);
+  counters_.bad_deltas += is_delta ? 1 : 0;
+  const bool forged = fetched.ok() && !ours;
+  Refuse(now, forged ? RefusedViewEvidence::Reason::kBadSignature : RefusedViewEvidence::Reason::kBadBody, head, out);
 }
 
 void LeaseRoom::HearHead(const Tick& now, std::string_view bytes, LeasePeers, LeaseOutput& out) {
@@ -299,6 +328,8 @@ void LeaseRoom::Refuse(const Tick& now, RefusedViewEvidence::Reason reason, cons
 
 void LeaseRoom::Install(const Tick& now, const View& view, LeaseOutput& out) {
   const View before = std::exchange(view_, view);
+  history_.Add(before, view_);
+  fetch_whole_ = false;
   ++counters_.views;
   const bool was_in = before.Find(self_.name) != nullptr;
   for (const ViewMember& member : before.members) {

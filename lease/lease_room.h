@@ -2,7 +2,8 @@
 // refuses; and the authority itself where this member is it.
 //
 // - It installs the views of the authority alone: signed by it, of a higher epoch. Their heads come by an inner broadcast, by
-//   pings and their answers; it fetches the view from the authority, or, where that does not answer, from another member.
+//   pings and their answers; it fetches the view from the authority, or, where that does not answer, from another member:
+//   as the difference from the view that it holds, where the other remembers that one (lease/view_history.h).
 // - While it is in no view it asks to join one, and what is alive in SWIM owns nothing until it does. In one it pings the
 //   authority every third of a write lease, and more often while it has no answer.
 // - The authority is lost when the failure detector says so, or when the write lease has run out unrenewed: a member that
@@ -24,6 +25,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,6 +40,7 @@
 #include "lease/object_gate.h"
 #include "lease/route_cache.h"
 #include "lease/view.h"
+#include "lease/view_history.h"
 #include "lease/view_root.h"
 #include "phi/time.h"
 #include "swim/config.h"
@@ -139,6 +142,7 @@ class LeaseRoom {
   void OnAnswer(const Tick& now, std::string_view from, const LeaseMessage& answer, LeaseOutput& out);
   void OnQuestion(const Tick& now, const Mail& mail, const LeaseMessage& question, LeasePeers peers, LeaseOutput& out);
   void OnMove(const Tick& now, const LeaseMove& move, LeaseOutput& out);
+  std::vector<std::byte> Fetched(const LeaseMessage& question) const;
   void OnFetched(const Tick& now, const Mail& mail, LeaseOutput& out);
   void TakeHead(const Tick& now, const ViewHead& head, LeaseOutput& out);
   void Refuse(const Tick& now, RefusedViewEvidence::Reason reason, const ViewHead& head, LeaseOutput& out);
@@ -156,6 +160,7 @@ class LeaseRoom {
   const Duration say_every_;  // before what was said is forgotten
   View stored_;
   View view_;
+  ViewHistory history_;
   HomeLeases leases_;
   RouteCache routes_;
   ObjectGate gate_;
@@ -180,6 +185,7 @@ class LeaseRoom {
   std::uint64_t last_request_ = kInnerRequests;
   std::uint64_t fetching_ = 0;  // the id of the request under way; 0: none
   std::uint32_t fetch_failures_ = 0;
+  bool fetch_whole_ = false;  // a difference was refused
   Instant next_fetch_ = Instant::min();
   Instant next_say_ = kNever;
   Instant next_tick_ = Instant::min();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lease/lease_answer.h"
 #include "lease/lease_room.h"
 
 namespace nekton {
@@ -15,7 +16,7 @@ void LeaseRoom::Hear(const Tick& now, const Mail& mail, LeasePeers peers, LeaseO
   const absl::StatusOr<LeaseMessage> message = DecodeLeaseMessage(mail.body);
   const bool asks = mail.kind == MailKind::kRequest;
   if (asks && message.ok() && message->kind == Kind::kFetch) {
-    out.answers.push_back({mail.id, view_.epoch() > message->epoch ? EncodeView(view_) : std::vector<std::byte>()});
+    out.answers.push_back({mail.id, Fetched(*message)});
     return;
   }
   if (mail.id != 0) out.answers.push_back({mail.id, {}});
@@ -47,7 +48,9 @@ void LeaseRoom::OnQuestion(const Tick& now, const Mail& mail, const LeaseMessage
   if (!peer.has_value() || peer->generation != mail.generation) return;  // an earlier life of it
   if (question.kind == Kind::kPing) TakeHead(now, question.head, out);
   AuthorityOutput authority;
-  const LeaseMessage answer = root_->Answer(now, mail.member, *peer, question, authority, counters_);
+  LeaseMessage answer = root_->Answer(now, mail.member, *peer, question, authority, counters_);
+  const AnswerTo to{mail.member, mail.generation, question.write, question.drift_ppm};
+  answer.signature = SignAnswer(*config_.signing, label_, to, answer);
   Obey(now, authority, out);
   Send(mail.member, answer, out);
   for (const LeaseMove& move : root_->authority().Pending(mail.member)) {

@@ -7,62 +7,23 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "lease/view_bytes.h"
 #include "swim/bytes.h"
 #include "swim/message.h"
 
 namespace nekton {
 namespace {
 
-constexpr std::size_t kAddressSize = 16 + 4 + 2;
-
 std::size_t SizeOf(std::span<const ViewMember> members) {
   std::size_t size = 1 + VarintSize(members.size());
-  for (const ViewMember& member : members) {
-    size += VarintSize(member.name.size()) + member.name.size() + 8 + kAddressSize;
-  }
+  for (const ViewMember& member : members) size += SizeOf(member);
   return size;
 }
 
 void WriteBody(ByteWriter& writer, std::span<const ViewMember> members, bool ends_moves) {
   writer.Fixed(static_cast<std::uint8_t>(ends_moves ? 1 : 0));
   writer.Varint(members.size());
-  for (const ViewMember& member : members) {
-    writer.Varint(member.name.size());
-    writer.Text(member.name);
-    writer.Fixed(member.generation);
-    writer.Bytes(member.address.ip.data(), member.address.ip.size());
-    writer.Fixed(member.address.scope);
-    writer.Fixed(member.address.port);
-  }
-}
-
-void WriteHead(ByteWriter& writer, const ViewHead& head) {
-  writer.Fixed(head.epoch);
-  writer.Bytes(head.digest.bytes.data(), head.digest.bytes.size());
-  writer.Bytes(head.signature.bytes.data(), head.signature.bytes.size());
-}
-
-ViewHead ReadHead(ByteReader& reader) {
-  ViewHead head;
-  head.epoch = reader.Fixed<std::uint64_t>();
-  for (std::span<std::byte> part :
-       {std::span<std::byte>(head.digest.bytes), std::span<std::byte>(head.signature.bytes)}) {
-    const std::span<const std::byte> bytes = reader.Take(part.size());
-    std::copy(bytes.begin(), bytes.end(), part.begin());
-  }
-  return head;
-}
-
-ViewMember ReadMember(ByteReader& reader) {
-  ViewMember member;
-  member.name = std::string(reader.Text(reader.Varint()));
-  member.generation = reader.Fixed<std::uint64_t>();
-  const std::span<const std::byte> ip = reader.Take(member.address.ip.size());
-  std::transform(ip.begin(), ip.end(), member.address.ip.begin(),
-                 [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
-  member.address.scope = reader.Fixed<std::uint32_t>();
-  member.address.port = reader.Fixed<std::uint16_t>();
-  return member;
+  for (const ViewMember& member : members) WriteMember(writer, member);
 }
 
 // What the authority signs.

@@ -142,6 +142,19 @@ TEST(HomeLeasesTest, ANewcomerCommitsNothingBeforeItsViewIsSettled) {
   EXPECT_TRUE(beta.MayCommit(At(5s)));
 }
 
+// It cannot know whether in the one that it missed moves ended, or it was out: somebody may still serve what is ours now.
+TEST(HomeLeasesTest, WhoMissedAViewCommitsNothingBeforeTheNextIsSettled) {
+  Alpha a;
+  a.leases.Install(ViewOf(3, {M("alpha"), M("beta"), M("gamma")}));
+  EXPECT_TRUE(a.leases.MayCommit(At(11s)));
+  a.leases.Install(ViewOf(5, {M("alpha"), M("beta"), M("gamma")}));
+  EXPECT_TRUE(RenewAt(a.leases, 11s, 5, 4));
+  EXPECT_FALSE(a.leases.MayCommit(At(12s)));
+  EXPECT_TRUE(a.leases.MayRead(At(12s)));
+  EXPECT_TRUE(RenewAt(a.leases, 12s, 5, 5));
+  EXPECT_TRUE(a.leases.MayCommit(At(12s)));
+}
+
 TEST(HomeLeasesTest, ARestartIsANewcomer) {
   Alpha a;
   a.leases.Install(ViewOf(3, {M("alpha", 2), M("beta")}));  // our next life, or another process

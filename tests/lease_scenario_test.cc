@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -63,6 +64,17 @@ TEST(LeaseScenarioTest, TwoThreeFour) {
   EXPECT_EQ(EpochOf(c), 4u);
 }
 
+// Bytes of views that were fetched, and how many came as differences, over all that run.
+std::pair<std::uint64_t, std::uint64_t> Fetched(Cluster& c) {
+  std::pair<std::uint64_t, std::uint64_t> sum;
+  for (SimId id = 0; id < c.size(); ++id) {
+    if (c.sim().leases(id) == nullptr || !c.sim().live(id)) continue;
+    sum.first += c.leases(id).counters().fetched_bytes;
+    sum.second += c.leases(id).counters().deltas;
+  }
+  return sum;
+}
+
 void RemovalReachesAll(std::size_t nodes) {
   Cluster c({.nodes = nodes, .seed = nodes, .record = nodes < 10, .authority = true});
   Form(c);
@@ -71,9 +83,20 @@ void RemovalReachesAll(std::size_t nodes) {
   EXPECT_EQ(EpochOf(c), epoch);
   const SimId dead = static_cast<SimId>(nodes - 1);
   c.Crash(dead);
+  const auto [fetched, deltas] = Fetched(c);
   ASSERT_TRUE(c.RunUntil([&] { return EpochOf(c) > epoch; }, 60s));
   EXPECT_TRUE(c.AllHold(epoch + 1, 2s)) << "gossip time, and one exchange";
   for (SimId id = 0; id < dead; ++id) EXPECT_EQ(c.leases(id).view().Find(c.sim().name(dead)), nullptr);
+  if (nodes == 100) {
+    // All but the authority fetched who went, and not the whole.
+    EXPECT_EQ(Fetched(c).second - deltas, nodes - 2);
+    const std::uint64_t bytes = (Fetched(c).first - fetched) / (nodes - 2);
+    const std::size_t whole = EncodeView(c.leases(0).view()).size();
+    EXPECT_LT(bytes, 130u);
+    EXPECT_GT(whole, 25 * bytes);
+    testing::Test::RecordProperty("fetched_bytes", std::to_string(bytes));
+    testing::Test::RecordProperty("whole_bytes", std::to_string(whole));
+  }
   c.Restart(dead);
   ASSERT_TRUE(c.AllHold(epoch + 2, 30s));
   ASSERT_TRUE(c.RunUntil([&] { return c.MayCommit(dead); }, 10s));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lease/lease_answer.h"
 #include "lease/lease_message.h"
 #include "lease/view_store.h"
 #include "swim/random.h"
@@ -93,7 +94,9 @@ class MemberStorm {
       (void)sim_.Start(id);
       seen_.emplace_back();
     }
-    if (ground == BrokenGround::kForgedAnswers) sim_.SetTap([this](const SimDatagram& d) { Forge(d); });
+    if (ground == BrokenGround::kForgedAnswers || ground == BrokenGround::kStolenKey) {
+      sim_.SetTap([this, ground](const SimDatagram& d) { Forge(d, ground == BrokenGround::kStolenKey); });
+    }
   }
 
   MemberStormResult Run() {
@@ -103,6 +106,9 @@ class MemberStorm {
     const Duration end = sim_.now() + kCalm;
     while (sim_.now() < end && !(result_.healed = Healed()) && sim_.Step()) Check();
     if (!result_.healed) result_.state = State();
+    for (SimId id = 0; id < sim_.size(); ++id) {
+      if (sim_.leases(id) != nullptr) result_.refused += sim_.leases(id)->counters().forged_answers;
+    }
     return std::move(result_);
   }
 
@@ -275,7 +281,7 @@ class MemberStorm {
   }
 
   // The authority's answer to each ping, whoever it reaches.
-  void Forge(const SimDatagram& datagram) {
+  void Forge(const SimDatagram& datagram, bool with_key) {
     if (datagram.moment != SimDatagram::Moment::kSent || datagram.to != 0 || datagram.from == kNobody) return;
     Frame frame;
     if (DecodeDatagram(datagram.bytes, LabelTag(""), &frame) != Fault::kNone || frame.type != FrameType::kMail) return;
@@ -285,6 +291,10 @@ class MemberStorm {
     answer.kind = LeaseMessage::Kind::kAnswer;
     answer.nonce = ping->nonce;
     answer.epoch = answer.settled = ping->head.epoch;
+    const AnswerTo target{sim_.name(datagram.from), sim_.generation(datagram.from), ping->write, ping->drift_ppm};
+    std::array<std::byte, 32> other{};
+    answer.signature = SignAnswer(with_key ? ClusterKey() : SigningKey(other), "", target, answer);
+    ++result_.forged;
     const std::vector<std::byte> body = Encode(answer);
     Frame forged;
     forged.type = FrameType::kMail;

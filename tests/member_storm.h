@@ -16,7 +16,8 @@ enum class BrokenGround {
   kWildClocks,       // clocks run wrong by twenty times what is allowed for
   kNoMargin,         // the clocks run wrong as allowed, but the leases allow for nothing
   kForgetfulStore,   // the authority's store says that it wrote, and did not
-  kForgedAnswers,    // somebody on the path answers pings in the authority's name
+  kStolenKey,        // somebody on the path answers pings in the authority's name, and has its key
+  kForgedAnswers,    // the same without the key: nobody believes it, and nothing breaks
   kNoCompareAndSet,  // the register of candidates writes now and then whatever version is expected
 };
 
@@ -48,8 +49,10 @@ struct MemberStormResult {
   std::uint64_t successions = 0;
   std::uint64_t deposed = 0;
   std::uint64_t register_troubles = 0;
-  bool healed = false;  // in the end all are in one view, and all may commit
-  std::string state;    // else what each of them holds
+  std::uint64_t forged = 0;   // answers that were not the authority's
+  std::uint64_t refused = 0;  // and were refused
+  bool healed = false;        // in the end all are in one view, and all may commit
+  std::string state;          // else what each of them holds
 };
 
 MemberStormResult RunMemberStorm(std::uint64_t seed, BrokenGround ground = BrokenGround::kSound,

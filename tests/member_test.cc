@@ -195,7 +195,9 @@ std::vector<LeaseMessage> Samples() {
   all[2].settled = 8;
   all[2].result = LeaseMessage::Result::kRefused;
   all[2].text = std::string(LeaseMessage::kTextMax, 'x');
+  all[2].signature = ClusterKey().Sign("test", {});
   all[3].epoch = 77;
+  all[3].digest = all[1].head.digest;
   all[4].move = SignMove(ClusterKey(), "g", {ObjectNamed("a"), 3, "n1", "n2", {}});
   all[5].move.object = ObjectNamed("b");
   all[5].epoch = all[5].move.epoch = 4;
@@ -213,6 +215,8 @@ TEST(MemberTest, MessagesReadAsTheyAreWritten) {
     EXPECT_EQ(read->head, message.head);
     EXPECT_EQ(read->epoch, message.epoch);
     EXPECT_EQ(read->move, message.move);
+    EXPECT_EQ(read->digest, message.digest);
+    EXPECT_EQ(read->signature, message.signature);
     EXPECT_EQ(read->text, message.text);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       EXPECT_FALSE(DecodeLeaseMessage(std::span(bytes).first(size)).ok());

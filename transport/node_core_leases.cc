@@ -100,14 +100,18 @@ std::vector<std::pair<std::string, std::uint64_t>> NodeCore::LeaseNumbers() cons
           {"lease_renewals", c.renewals},
           {"lease_pings", c.pings},
           {"lease_fetches", c.fetches},
+          {"lease_deltas", c.deltas},
+          {"lease_fetched_bytes", c.fetched_bytes},
           {"lease_granted", c.granted},
           {"lease_bad_signature", c.bad_signature},
           {"lease_lower_epoch", c.lower_epoch},
           {"lease_other_digest", c.other_digest},
           {"lease_bad_body", c.bad_body},
+          {"lease_bad_deltas", c.bad_deltas},
           {"lease_bad_message", c.bad_message},
           {"lease_other_terms", c.other_terms},
           {"lease_stray_answers", c.stray_answers},
+          {"lease_forged_answers", c.forged_answers},
           {"lease_evidence_lost", evidence_lost_}};
 }
 
