@@ -55,6 +55,9 @@ def view(point):
     return tuple(point)
 
 
+VIEWS_SHOWN = 120  # seconds, also of a run in which less happens
+
+
 def faults(results):
     cells = [cell for cell in cells_of(results, "faults") if cell.values("over_time")]
     if not cells:
@@ -64,9 +67,12 @@ def faults(results):
     figure, axes = style.panels(-(-len(names) // columns), columns, width=4.6, height=3.4)
     for axis, fault in zip(axes, names):
         mine = [cell for cell in cells if cell.key("fault") == fault]
-        end = max(view(cell.values("over_time")[0][-1])[0] for cell in mine)
+        last = max(view(cell.values("over_time")[0][-1])[0] for cell in mine)
         for i, (name, of_name) in enumerate(by_name(mine).items()):
+            end = min(of_name[0].key("seconds") or last, max(VIEWS_SHOWN, last))
             draw_views(axis, of_name[0].values("over_time")[0], style.look(name, i), name, end)
+        faulty, nodes = mine[0].key("faulty") or 0, mine[0].key("nodes")
+        axis.set_ylim(nodes - 1.2 * faulty - 1, nodes + 1)
         axis.set(title=fault_words(fault), xlabel="seconds since the first fault", ylabel="members in a view")
         style.plain_ticks(axis.yaxis)
     for axis in axes[len(names):]:
