@@ -29,10 +29,10 @@
 namespace nekton {
 
 struct FenceOptions {
-  std::string label;                   // of the group; in what the authority signs
-  std::optional<PublicKey> authority;  // requests must be signed by it
-  bool confirm = false;                // tokens above all that were seen must be confirmed (or signed)
-  std::size_t remembered = 1024;       // request ids of each lease, the newest
+  std::string label = {};                   // of the group; in what the authority signs
+  std::optional<PublicKey> authority = {};  // requests must be signed by it
+  bool confirm = false;                     // tokens above all that were seen must be confirmed (or signed)
+  std::size_t remembered = 1024;            // request ids of each lease, the newest
 };
 
 // What a resource remembers of one lease.

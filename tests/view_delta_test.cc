@@ -62,7 +62,8 @@ TEST(ViewDeltaTest, FromEachViewThatIsRememberedToTheLast) {
       EXPECT_EQ(view->head, chain.back().head);
       EXPECT_EQ(view->ends_moves, chain.back().ends_moves);
       for (std::size_t other = 0; other < chain.size(); ++other) {
-        if (other != i) EXPECT_FALSE(Apply(chain[other], *read).ok());
+        if (other == i) continue;
+        EXPECT_FALSE(Apply(chain[other], *read).ok());
       }
     }
   }

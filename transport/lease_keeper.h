@@ -27,7 +27,7 @@
 namespace nekton {
 
 struct LeaseKeeperOptions {
-  std::string holder;            // this member's name
+  std::string holder = {};       // this member's name
   std::uint64_t generation = 0;  // of this life of it; 0: the wall clock's nanoseconds
   std::int64_t drift_ppm = kDriftPpm;
   std::size_t leases_max = 4096;
@@ -47,10 +47,11 @@ struct LeaseOptions {
 };
 
 struct LeaseCallbacks {
-  std::function<void(FencingToken)> acquired;
-  std::function<void(FencingToken)> about_to_lose;
-  std::function<void(FencingToken, LossReason, const std::string& by)> lost;
-  std::function<void(LossReason)> released;  // kNone, or kUnsettled: it ends by itself. Once after each Release
+  std::function<void(FencingToken)> acquired = nullptr;
+  std::function<void(FencingToken)> about_to_lose = nullptr;
+  std::function<void(FencingToken, LossReason, const std::string& by)> lost = nullptr;
+  // kNone, or kUnsettled: it ends by itself. Once after each Release.
+  std::function<void(LossReason)> released = nullptr;
 };
 
 class LeaseHandle;

@@ -65,12 +65,12 @@ typedef struct uv_loop_s uv_loop_t;
 namespace nekton {
 
 struct NodeOptions {
-  LogSink log;                      // lines in words, without a newline; none by default
+  LogSink log = {};                 // lines in words, without a newline; none by default
   std::size_t event_queue = 16384;  // Start: events that wait for a slow handler; >= 1
   std::size_t mail_queue = 1024;    // messages and requests that wait for a slow handler; >= 1
   // Calls with a `done` that has not been called yet; >= 1. Open requests are among them.
   std::size_t callback_queue = 8192;
-  ResolveFunction resolve;               // of seed names; empty: the system's resolver
+  ResolveFunction resolve = {};          // of seed names; empty: the system's resolver
   Keyring keys = {};                     // with Config::sealing, in place of Config::key_file
   TransportFactory transport = nullptr;  // empty: UDP and TCP by libuv. Not with Config::standalone
   // The authority of the group; by default there is none, and then there are no views, homes and leases.

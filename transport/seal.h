@@ -57,7 +57,7 @@ struct SealOptions {
   // Fills with random bytes that nobody can guess. In a simulation: with those of a seed.
   std::function<void(std::span<std::byte>)> random;
   // Told of those who are refused, in words; as often as they come. May be empty.
-  std::function<void(const Address& from, std::string_view what)> on_refused;
+  std::function<void(const Address& from, std::string_view what)> on_refused = {};
   std::size_t peers_max = 16384;
 };
 

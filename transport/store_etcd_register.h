@@ -19,13 +19,13 @@
 namespace nekton {
 
 struct EtcdOptions {
-  std::vector<std::string> endpoints;  // "http://10.0.0.1:2379"; https with `ca` or the system's certificates
-  std::string prefix = "nekton/";      // of all keys
+  std::vector<std::string> endpoints = {};  // "http://10.0.0.1:2379"; https with `ca` or the system's certificates
+  std::string prefix = "nekton/";           // of all keys
   Duration timeout =
       std::chrono::seconds(2);  // of a request, all endpoints together; below a third of the shortest lease
-  std::string ca;               // files in PEM; empty: none
-  std::string certificate;
-  std::string key;
+  std::string ca = {};          // files in PEM; empty: none
+  std::string certificate = {};
+  std::string key = {};
   std::size_t queue = 4096;
   std::size_t in_flight = 32;
   std::size_t watches = 256;  // each keeps a connection

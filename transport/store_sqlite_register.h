@@ -22,7 +22,7 @@ namespace nekton {
 enum class SqlitePhase : std::uint8_t { kBegun, kWritten, kCommitted };
 
 struct SqliteRegisterOptions {
-  std::string path;
+  std::string path = {};
   int busy_ms = 5000;
   // Not 0: the file is a backup of a store that went on. Every lease in it counts as held by somebody unknown, for as long
   // as its duration or `longest_lease`, whichever is longer, and versions and tokens go on in this era. Count the restores:
@@ -30,8 +30,8 @@ struct SqliteRegisterOptions {
   // refused the next time.
   std::uint16_t restored_era = 0;
   Duration longest_lease = std::chrono::minutes(1);
-  std::function<void(SqlitePhase)> at_phase;  // for tests
-  RegisterWorker::Options worker;
+  std::function<void(SqlitePhase)> at_phase = {};  // for tests
+  RegisterWorker::Options worker = {};
 };
 
 absl::StatusOr<std::unique_ptr<Register>> OpenSqliteRegister(const SqliteRegisterOptions& options);

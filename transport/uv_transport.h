@@ -19,10 +19,10 @@
 namespace nekton {
 
 struct UvTransportOptions {
-  StreamLimits streams;
+  StreamLimits streams = {};
   // Told of peers that speak another language on the stream port; may be empty. Not more often than they come: the one
   // who writes a log limits it.
-  std::function<void(const Address& from, std::string_view what)> on_stranger;
+  std::function<void(const Address& from, std::string_view what)> on_stranger = {};
 };
 
 class UvTransport final : public Transport {

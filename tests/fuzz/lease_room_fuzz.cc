@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "lease/capability.h"
 #include "lease/fetched_view.h"
 #include "lease/lease_answer.h"
@@ -115,7 +116,7 @@ class Bench {
   }
 
  private:
-  static std::string NameOf(std::size_t i) { return "m" + std::to_string(i % kNames); }
+  static std::string NameOf(std::size_t i) { return absl::StrCat("m", i % kNames); }
   static Address AddressOf(std::size_t i) { return Address::V4(10, 0, 0, static_cast<std::uint8_t>(i + 1), 7946); }
   Tick Now() const { return {now_, RawInstant(now_.time_since_epoch()), WallTime(now_.time_since_epoch())}; }
 
