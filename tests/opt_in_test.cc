@@ -213,6 +213,7 @@ struct Sorted {
   std::uint64_t other = 0;     // mail and broadcasts of users, of whom there are none here
   std::size_t growth_max = 0;  // by which a frame grew
   std::set<int> grown_types;
+  std::set<std::pair<SimId, std::uint64_t>> asked;  // inner requests: by whom, and their numbers
 };
 
 bool IsOurs(const BroadcastPart& part) { return part.kind != PartKind::kBroadcast || IsInnerKey(part.key); }
@@ -222,7 +223,10 @@ void Sort(const SimDatagram& datagram, Sorted& traffic) {
   Frame frame;
   ASSERT_EQ(DecodeDatagram(datagram.bytes, LabelTag(""), &frame), Fault::kNone);
   if (frame.type == FrameType::kMail) {
-    const bool is_ours = (frame.flags & kFlagInner) != 0;
+    // An answer says only what it is the answer to.
+    const bool answers = frame.letter == Letter::kAnswer && traffic.asked.contains({datagram.to, frame.sequence});
+    const bool is_ours = answers || (frame.flags & kFlagInner) != 0;
+    if (is_ours && frame.letter == Letter::kRequest) traffic.asked.insert({datagram.from, frame.sequence});
     ++(is_ours ? traffic.inner : traffic.other);
     return;
   }
