@@ -154,7 +154,11 @@ void LeaseRoom::OnAnswer(const Tick& now, std::string_view from, const LeaseMess
   const AnswerTo to{self_.name, self_.generation, config_.terms.write, config_.terms.drift_ppm};
   if (!VerifyAnswer(config_.key, label_, to, answer)) {
     ++counters_.forged_answers;
-    return;
+    // The authority of another key cannot sign what we believe, and its user must learn what is wrong. So once it is passed
+    // on, in words alone.
+    if (answer.result != Result::kOtherTerms || InView() || !refused_.empty()) return;
+    refused_ = answer.text;
+    return Note(now, JoinEvidence{JoinEvidence::State::kRefused, self_.name, 0, answer.text}, out);
   }
   const Duration sent = open->stamp;
   silent_ = 0;

@@ -27,6 +27,7 @@ class TwoRooms {
   std::map<std::string, LeasePeer> peers;                   // the failure detector's table, of both
   std::vector<std::size_t> fetched;                         // the sizes of the answers to beta's fetches
   std::vector<LeaseMessage> asked;                          // beta's fetches
+  std::vector<Evidence> told;                               // by beta
   bool deaf = false;                                        // nothing reaches beta
   std::function<void(LeaseMessage&)> on_answer;             // what changes the authority's answers to beta
   std::function<void(std::vector<std::byte>&)> on_fetched;  // and views that beta fetches
@@ -108,6 +109,7 @@ class TwoRooms {
   void Take(LeaseRoom& room, LeaseOutput& output) {
     LeaseOutput out = std::exchange(output, {});
     const bool is_root = &room == &root;
+    if (!is_root) told.insert(told.end(), out.evidence.begin(), out.evidence.end());
     if (out.store.has_value()) {
       LeaseOutput next;
       const auto peer = [this](std::string_view name) { return Peer(name); };

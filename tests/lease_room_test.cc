@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -214,6 +215,29 @@ TEST(LeaseRoomTest, AnAnswerThatTheAuthorityDidNotSignIsCountedAndRenewsNothing)
     rooms.RunFor(1s);
     EXPECT_TRUE(rooms.beta.leases().MayCommit(rooms.Now()));
   }
+}
+
+// An authority of another key cannot sign what this member believes. Its words are passed on once, and are words alone.
+TEST(LeaseRoomTest, WhoBelievesAnotherAuthorityIsToldSo) {
+  TwoRooms rooms;
+  int answers = 0;
+  rooms.on_answer = [&](LeaseMessage& answer) {
+    answer.result = LeaseMessage::Result::kOtherTerms;
+    answer.text = absl::StrCat("another authority, ", ++answers);
+    answer.signature = {};
+  };
+  rooms.RunFor(60s);
+  EXPECT_GT(answers, 3);
+  std::vector<std::string> refused;
+  for (const Evidence& evidence : rooms.told) {
+    const auto* join = std::get_if<JoinEvidence>(&evidence.what);
+    if (join != nullptr && join->state == JoinEvidence::State::kRefused) refused.push_back(join->reason);
+  }
+  EXPECT_EQ(refused, std::vector<std::string>{"another authority, 1"});
+  EXPECT_EQ(rooms.beta.view().epoch(), kNothing);
+  rooms.on_answer = nullptr;
+  rooms.RunFor(30s);
+  EXPECT_TRUE(rooms.beta.leases().MayCommit(rooms.Now())) << "it went on asking";
 }
 
 TEST(LeaseRoomTest, AForgedAnswerDoesNotTakeThePingFromTheTrueOne) {
